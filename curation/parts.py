@@ -6,9 +6,11 @@ group and not one file; pages carry checksums, and every read verifies them.
 
 import contextlib
 import hashlib
+import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -47,6 +49,11 @@ def part_from_json(value: Mapping[str, Any]) -> Part:
     return Part(**value)
 
 
+def fresh_file(stage: str, table: str, label: str, suffix: str = "") -> str:
+    """Return a name, relative to the work folder, that nobody else uses."""
+    return f"{stage}/parts/{label}-{table}-{uuid.uuid4().hex}{suffix}"
+
+
 class PartWriter:
     """Writes one part: `with PartWriter(...) as writer: writer.write(batch)`, then `writer.part(facts)`.
 
@@ -55,7 +62,7 @@ class PartWriter:
 
     def __init__(self, root: str, stage: str, table: str, label: str) -> None:
         self.table, self.rows = table, 0
-        self.file = f"{stage}/parts/{label}-{table}-{uuid.uuid4().hex}.parquet"
+        self.file = fresh_file(stage, table, label, ".parquet")
         self._root, self._schema, self._digest = root, TABLES[table], TableDigest()
         self._held: list[pa.RecordBatch] = []
         self._held_bytes = 0
@@ -152,6 +159,18 @@ def write_part(
         for batch in batches:
             writer.write(batch)
     return writer.part(facts)
+
+
+def write_file(
+    root: str, stage: str, table: str, label: str, path: Path, facts: Mapping[str, Any] | None = None
+) -> Part:
+    """Store a local file that is no table (a model) under a fresh name; its digest is the head of its sha256."""
+    name = fresh_file(stage, table, label)
+    with storage.create(storage.join(root, name)) as stream, path.open("rb") as source:
+        sink = HashingSink(stream)
+        shutil.copyfileobj(source, sink, 1 << 20)
+    sha256 = sink.sha256.hexdigest()
+    return Part(table, name, 0, sink.size, sha256, sha256[:32], facts or {})
 
 
 def read_batches(

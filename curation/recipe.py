@@ -21,7 +21,7 @@ from curation.profiles import Profile
 from curation.shards.tokenizer import TokenizerSpec
 from curation.sources.registry import READERS
 from curation.text.clean import RULES
-from curation.text.quality import QualityParameters
+from curation.text.quality import Parameters as QualityParameters
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)]
 _SECRET = re.compile(r"secret|password|token_?key|access_?key|credential", re.I)
@@ -71,7 +71,6 @@ class Source(Model):
     clean: tuple[str, ...] = Field((), description="named rules, applied in order")
     profile: str | None = Field(None, description="profile whose rules judge the documents; none drops only empty text")
     sample: float = Field(1.0, gt=0, le=1, description="share of the units to keep, by coin; samples nest")
-    shuffle: bool = Field(False, description="whether documents are permuted before they become shards")
     damage: Literal["keep", "quarantine_file"] = Field("keep", description="what becomes of a damaged file's documents")
     max_quarantine_fraction: float = Field(0.01, ge=0, le=1, description="budget, from 1,000 units on")
 
@@ -126,6 +125,7 @@ class Recipe(Model):
     dedup: DedupSettings | None = Field(None, description="duplicates; none: only counted nowhere, all kept")
     decontamination: DecontaminationSettings | None = Field(None, description="benchmark text to remove; none: kept")
     tokens: Tokens = Field(default_factory=Tokens, description="tokenizer and shards")
+    removal_list: str | None = Field(None, description="file of doc_ids, SOURCE:PATH:RECORD or URLs to leave out")
     limits: Limits = Field(default_factory=Limits, description="what input may cost")
     shard_mib: int = Field(256, gt=0, description="text after which a shard of documents is sealed")
     max_removed: Mapping[str, float] = Field({}, description="guards: stage -> largest share of a source it may remove")

@@ -146,7 +146,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
         benchmarks = [[_plain(benchmark), assets[benchmark.path]] for benchmark in recipe.decontamination.benchmarks]
         index = recipe.decontamination.model_dump(include=recipe.decontamination.index_fields)
         stages.append(Stage("matches", 1, ("ingest",), {**index, "benchmarks": benchmarks}))
-    stages.append(Stage("filter", 1, tuple(judged), {"sources": _rules(recipe), "seed": recipe.seed}))
+    stages.append(Stage("filter", 1, tuple(judged), _filter_parameters(recipe, assets)))
     kept = "filter"
     if recipe.dedup is not None:
         order = [[source.name, source.role] for source in recipe.source]
@@ -192,10 +192,14 @@ def _rules(recipe: Recipe) -> dict[str, Any]:
     return rules
 
 
+def _filter_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
+    removal = assets[recipe.removal_list] if recipe.removal_list else None
+    return {"sources": _rules(recipe), "seed": recipe.seed, "removal_list": removal}
+
+
 def _token_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
-    files = {name: assets[name] for name in recipe.tokens.tokenizer.files}
-    split = {"seed": recipe.seed, "shuffle": [source.name for source in recipe.source if source.shuffle]}
-    return {**_plain(recipe.tokens), "files": sorted(files.values()), **split}
+    files = [assets[name] for name in recipe.tokens.tokenizer.files]
+    return {**_plain(recipe.tokens), "files": files, "seed": recipe.seed}
 
 
 def _plain(model: Any) -> dict[str, Any]:

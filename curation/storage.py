@@ -50,6 +50,11 @@ def absolute(url: str) -> str:
     return url.rstrip("/") if is_s3(url) else os.path.abspath(url)
 
 
+def resolve(root: str, path: str) -> str:
+    """Return where a file that a recipe names stands: itself if absolute, else below `root`."""
+    return path if is_s3(path) or os.path.isabs(path) else join(root, path)
+
+
 def open_read(url: str) -> Any:
     """Return a seekable pyarrow file. Raises FileNotFoundError."""
     store, path = _store(url)

@@ -16,6 +16,7 @@ from typing import Any
 
 from curation import commits, storage
 from curation.commits import Commit, Manifest
+from curation.digests import value_digest
 from curation.errors import CurationError, RecipeError
 from curation.recipe import Recipe, load_recipe
 from curation.registry import Inputs, Registry, fingerprint_of, read_registry, register, survey, write_generation
@@ -46,6 +47,16 @@ class Job:
         if self._spark is None:
             self._spark = open_session(self.master)
         return self._spark
+
+    @property
+    def recipe_digest(self) -> str:
+        """What tells this recipe from another."""
+        return value_digest(self.recipe.model_dump(mode="json", by_alias=True))
+
+    @property
+    def source_names(self) -> dict[int, str]:
+        """The sources by registry number."""
+        return {number: name for name, number in self.inputs.numbers.items()}
 
     @cached_property
     def units(self) -> list[Unit]:
@@ -149,20 +160,17 @@ def run_stage(name: str, about: str, argv: Sequence[str] | None, run: Callable[[
     return 0
 
 
-def asset_path(input_root: str, path: str) -> str:
-    """Return where a file that the recipe names stands: itself if absolute, else below the input root."""
-    return path if storage.is_s3(path) or os.path.isabs(path) else storage.join(input_root, path)
-
-
 def _assets(recipe: Recipe, input_root: str) -> dict[str, str]:
     """Return the sha256 of every file that the recipe names by path."""
     paths = [*recipe.tokens.tokenizer.files]
+    if recipe.removal_list is not None:
+        paths.append(recipe.removal_list)
     if recipe.quality_model is not None and recipe.quality_model.file is not None:
         paths.append(recipe.quality_model.file)
     if recipe.decontamination is not None:
         paths += [benchmark.path for benchmark in recipe.decontamination.benchmarks]
     try:
-        return {path: storage.sha256(asset_path(input_root, path)) for path in paths}
+        return {path: storage.sha256(storage.resolve(input_root, path)) for path in paths}
     except FileNotFoundError as error:
         raise RecipeError(f"{error.filename}: the recipe names this file, and it is not there") from None
 

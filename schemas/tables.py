@@ -198,6 +198,7 @@ CUTS = pa.schema(
 CORPUS = pa.schema(
     [
         DOC_ID,
+        _DOC_KEY,
         field("piece", pa.int32(), "ordinal of the piece, 0 for an uncut document", 0),
         _SOURCE,
         field("text", _text, "the text of the document or piece", "Anarchism is a political philosophy …"),
