@@ -31,7 +31,8 @@ def detect(texts: pa.Array) -> tuple[pa.StringArray, pa.Int32Array]:
 
     Returns:
         ISO 639 codes (string, n), and shares in parts per million (int32, n). CLD2 counts in whole percent of the
-        text's letters, so a share is a multiple of 10,000; it is 0 exactly where the code is `und`.
+        bytes of letters and gives a minority of a few sentences to the majority, so a share is a multiple of 10,000;
+        it is 0 exactly where the code is `und`.
     """
     found = [detect_one(text) for text in texts.to_pylist()]
     codes = pa.array([code for code, _ in found], pa.string())
