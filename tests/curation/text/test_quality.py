@@ -5,7 +5,6 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-import fasttext
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -188,10 +187,10 @@ def test_a_file_that_is_no_model_is_an_error(tmp_path: Path) -> None:
         quality.load(tmp_path / "text.bin")
 
 
-def test_a_model_with_other_labels_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "lines.txt").write_text("__label__hq a b\n__label__lq c d\n")
-    other = fasttext.train_supervised(str(tmp_path / "lines.txt"), dim=2, minCount=1, thread=1, verbose=0)
-    other.save_model(str(tmp_path / "other.bin"))
+def test_a_model_with_other_labels_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(quality, "POSITIVE", "__label__hq")
+        quality.train(examples(50), SMALL, tmp_path / "other.bin")
     with pytest.raises(RecipeError, match="other labels"):
         quality.load(tmp_path / "other.bin")
 
