@@ -2,7 +2,6 @@
 
 import json
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -86,15 +85,17 @@ def test_end_of_document_in_a_text_is_data(tiny: Tokenizer) -> None:
     assert tiny.decode(ids) == text
 
 
-def test_added_special_tokens_in_a_text_are_data_and_other_added_tokens_are_not(tiny_files: Files) -> None:
-    tokens = [added("<|user|>", 500, special=True), added("|||EMAIL|||", 501), added("<|endoftext|>", 406)]
-    tokenizer = load(
-        TokenizerSpec(file="t.json"), {"t.json": tokenizer_json(tiny_files, added_tokens=tokens)}.__getitem__
-    )
+def test_added_special_tokens_in_a_text_are_data_and_other_added_tokens_are_not(
+    tiny_files: Files, tiny: Tokenizer
+) -> None:
+    user, mail = tiny.eod + 1, tiny.eod + 2
+    tokens = [added("<|endoftext|>", tiny.eod), added("<|user|>", user, special=True), added("|||EMAIL|||", mail)]
+    file = tokenizer_json(tiny_files, added_tokens=tokens)
+    tokenizer = load(TokenizerSpec(file="t.json"), {"t.json": file}.__getitem__)
     ids = tokenizer.encode_batch(["<|user|> wrote |||EMAIL||| <|endoftext|>"]).ids
-    assert {500, tokenizer.eod}.isdisjoint(ids)
-    assert 501 in ids
-    assert (tokenizer.largest_id, tokenizer.vocabulary_size) == (501, 409)
+    assert {user, tokenizer.eod}.isdisjoint(ids)
+    assert mail in ids
+    assert (tokenizer.largest_id, tokenizer.vocabulary_size) == (mail, mail + 1)
 
 
 def test_a_template_adds_no_tokens_and_truncation_cuts_none(tiny_files: Files, tiny: Tokenizer) -> None:
@@ -114,13 +115,13 @@ def test_a_template_adds_no_tokens_and_truncation_cuts_none(tiny_files: Files, t
 
 
 def test_a_tokenizer_that_makes_control_tokens_of_text_is_refused(
-    tiny_files: Files, monkeypatch: pytest.MonkeyPatch
+    tiny_files: Files, tiny: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Naive:
         name = "naive"
 
         def encode(self, texts: list[str]) -> Encoded:
-            return Encoded(np.array([406], np.uint32), np.array([0, 1]))
+            return Encoded(np.array([tiny.eod], np.uint32), np.array([0, 1]))
 
         def decode(self, ids: list[int]) -> str:
             return ""
@@ -136,15 +137,9 @@ def test_the_digest_says_what_ids_mean_and_not_how_files_are_laid_out(tiny_files
     swapped = {"vocab.json": json.dumps(vocabulary | {"A": vocabulary["B"], "B": vocabulary["A"]}).encode()}
     assert load(SPEC, (tiny_files | layout).__getitem__).digest == tiny.digest
     assert load(SPEC, (tiny_files | swapped).__getitem__).digest != tiny.digest
-    assert load(SPEC.model_copy(update={"end_of_document": "!"}), _without_bang(tiny_files)).digest != tiny.digest
-
-
-def _without_bang(files: Files) -> Callable[[str], bytes]:
-    """Files whose "!" is a special token: as such it is never text, so nothing may merge or make it."""
-    vocabulary = {
-        token: number for token, number in json.loads(files["vocab.json"]).items() if token != "<|endoftext|>"
-    }
-    return (files | {"vocab.json": json.dumps(vocabulary | {"!": 406}).encode()}).__getitem__
+    other_end = tokenizer_json(tiny_files, added_tokens=[added("<|end|>", tiny.eod + 1)])
+    specs = (TokenizerSpec(file="t.json", end_of_document=end) for end in ("<|endoftext|>", "<|end|>"))
+    assert len({load(spec, {"t.json": other_end}.__getitem__).digest for spec in specs}) == 2
 
 
 @pytest.mark.parametrize(
@@ -195,7 +190,7 @@ def test_gpt2_is_the_vocabulary_we_think_it_is(gpt2: Tokenizer) -> None:
 def test_other_tokenizers_keep_control_tokens_out_of_text(real_data: Path, name: str, eod: str) -> None:
     spec = TokenizerSpec(file=str(real_data / "tokenizer" / name), end_of_document=eod)
     tokenizer = load(spec, lambda path: Path(path).read_bytes())
-    text = "a        b <s> </s> <|padding|> <|endoftext|> |||IP_ADDRESS|||"
+    text = "a        b <s> </s> <|padding|> <|endoftext|>"
     ids = tokenizer.encode_batch([text]).ids
     assert tokenizer.eod not in ids
     assert tokenizer.decode(ids) == text
