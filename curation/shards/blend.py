@@ -143,11 +143,11 @@ def greedy(weights: ArrayLike, samples: int) -> BlendIndices:
     Raises:
         ValueError: there are no weights or too many, or one is not positive and finite.
     """
-    shares = normalised(weights)
-    if not 1 <= len(shares) <= MAX_MEMBERS or not np.all((shares > 0) & np.isfinite(shares)):
+    weights = np.asarray(weights, np.float64)
+    if not 1 <= len(weights) <= MAX_MEMBERS or not np.all((weights > 0) & np.isfinite(weights)):
         raise ValueError(f"a blend has 1 to {MAX_MEMBERS} members, each with a positive weight")
     member, number = np.empty(samples, np.int16), np.empty(samples, np.int64)
-    _fill()(shares, member, number)
+    _fill()(normalised(weights), member, number)
     return member, number
 
 

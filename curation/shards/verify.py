@@ -103,7 +103,7 @@ def _index_problems(expected: PairSidecar, dtype: TokenDtype, tokens: _Tokens, o
         yield Problem(expected.name, "bin", None, "a document has more tokens than an int32 length can say")
     else:
         offset = _first_difference(open_idx, index_chunks(dtype, lengths.astype(np.int32)))
-        stated = None if offset is None else _consistent_lengths(open_idx, dtype, expected.sequences)
+        stated = None if offset is None else _consistent_lengths(open_idx, dtype, expected)
         if stated is not None:
             yield _contradiction(expected, dtype, tokens.ends, np.cumsum(stated, dtype=np.int64))
         elif offset is not None:
@@ -125,8 +125,9 @@ def _contradiction(
     return Problem(expected.name, "bin", (end - 1) * dtype.itemsize, what)
 
 
-def _consistent_lengths(open_idx: Open, dtype: TokenDtype, sequences: int) -> NDArray[np.int32] | None:
-    """Return the lengths that an index states, if so many and if the rest of it follows from them."""
+def _consistent_lengths(open_idx: Open, dtype: TokenDtype, expected: PairSidecar) -> NDArray[np.int32] | None:
+    """Return the lengths that an index states, if they fit the sidecar and the rest of the index follows from them."""
+    sequences = expected.sequences
     with closing(open_idx()) as stream:
         header = _read(stream, HEADER.size)
         if len(header) < HEADER.size or HEADER.unpack(header)[3] != sequences:
@@ -135,6 +136,8 @@ def _consistent_lengths(open_idx: Open, dtype: TokenDtype, sequences: int) -> ND
     if lengths.size != 4 * sequences or np.any(lengths.view("<i4") < 1):
         return None
     stated: NDArray[np.int32] = lengths.view("<i4")
+    if stated.sum(dtype=np.int64) != expected.tokens:
+        return None
     return stated if _first_difference(open_idx, index_chunks(dtype, stated)) is None else None
 
 
