@@ -1,7 +1,9 @@
 """Tokenizers: text is data, ids are the oracle's, digests say what ids mean."""
 
 import json
-import threading
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -170,13 +172,31 @@ def test_an_end_of_document_that_is_no_token_is_refused(tiny_files: Files) -> No
         load(SPEC.model_copy(update={"end_of_document": "</s>"}), tiny_files.__getitem__)
 
 
-def test_encoding_starts_no_threads(tiny: Tokenizer) -> None:
-    tasks = Path("/proc/self/task")
-    if not tasks.exists():
+COUNT_THREADS = """
+import os, sys
+from pathlib import Path
+from curation.shards.tokenizer import TokenizerSpec, load
+
+threads = lambda: len(os.listdir("/proc/self/task"))
+before = threads()
+folder = Path(sys.argv[1])
+spec = TokenizerSpec(vocab=str(folder / "vocab.json"), merges=str(folder / "merges.txt"))
+load(spec, lambda path: Path(path).read_bytes()).encode_batch(["In 1911, 2,400 people lived there. " * 20_000] * 20)
+print(threads() - before)
+"""
+
+
+def test_encoding_starts_no_threads(tiny_files: Files, tmp_path: Path) -> None:
+    if not Path("/proc/self/task").exists():
         pytest.skip("counts the threads of Linux")
-    before = len(list(tasks.iterdir()))
-    tiny.encode_batch(["In 1911, 2,400 people lived there. " * 2000] * 20)
-    assert len(list(tasks.iterdir())) <= before, threading.active_count()
+    for name, content in tiny_files.items():
+        (tmp_path / name).write_bytes(content)
+    path = os.pathsep.join([str(Path(__file__).parents[3]), *sys.path])
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("FASTOKENS")}
+    environment["PYTHONPATH"] = path
+    command = [sys.executable, "-c", COUNT_THREADS, str(tmp_path)]  # a process that has encoded nothing yet
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert int(result.stdout) == 0
 
 
 def test_gpt2_is_the_vocabulary_we_think_it_is(gpt2: Tokenizer) -> None:

@@ -60,6 +60,8 @@ def test_an_int32_pair_has_no_problems(write_pair: WritePair, sidecar_of: Sideca
     data, index, counts = write_pair([[70_000], [3]], largest_id=70_001, eod=70_001)
     vocabulary = {"dtype": "int32", "largest_id": 70_001, "vocabulary_size": 70_002, "eod": 70_001}
     assert problems(data, index, sidecar_of(counts, **vocabulary)) == []
+    negative = patched(data, 8, struct.pack("<i", -5))
+    assert ("bin", 8) in found(negative, index, sidecar_of(counts, **vocabulary))
 
 
 @pytest.mark.parametrize("chunk_bytes", [4, 6, 8])
@@ -70,8 +72,8 @@ def test_chunks_and_short_reads_change_nothing(
     monkeypatch.setattr(module, "_CHUNK_BYTES", chunk_bytes)
     assert verify_pair(lambda: Dribble(data), lambda: Dribble(index), expected) == []
     worse = patched(data, 12, b"\xff\xff")
-    places = {(p.file, p.offset) for p in verify_pair(lambda: Dribble(worse), lambda: Dribble(index), expected)}
-    assert ("bin", 12) in places
+    problem = Problem(expected.name, "bin", 12, "a token id outside the vocabulary")
+    assert problem in verify_pair(lambda: Dribble(worse), lambda: Dribble(index), expected)
 
 
 @given(byte=st.integers(0, INDEX_END - 1), change=st.integers(1, 255))
@@ -117,6 +119,12 @@ def test_lengths_and_pointers_that_lie_together_are_found(pair: tuple[bytes, byt
     index = b"".join(module.index_chunks(np.dtype("<u2"), np.array([3, 2, 2, 3], np.int32)))
     mended = expected.model_copy(update={"sha256_idx": sha256(index).hexdigest()})
     assert found(data, index, mended) == {("bin", 4)}
+
+
+def test_an_index_with_a_sequence_of_no_tokens_is_to_blame(pair: tuple[bytes, bytes, PairSidecar]) -> None:
+    data, _, expected = pair
+    index = b"".join(module.index_chunks(np.dtype("<u2"), np.array([5, 0, 2, 3], np.int32)))
+    assert ("idx", 34) in found(data, index, expected)
 
 
 @pytest.mark.parametrize("cut", [1, 2, 7])
