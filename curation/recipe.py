@@ -95,7 +95,7 @@ class QualityModel(Model):
     positives: Mapping[str, int] = Field({}, description="source -> number of documents drawn by smallest coin")
     negatives: tuple[str, ...] = Field((), description="sources an equal number of negatives is drawn from")
     file: str | None = Field(None, description="an existing fastText model to use instead of training one")
-    parameters: QualityParameters = Field(default_factory=QualityParameters, description="how fastText is trained")
+    parameters: QualityParameters = Field(QualityParameters(), description="how fastText is trained")
     max_sample_kib: int = Field(64, gt=0, description="a drawn text is cut to this size")
 
     @model_validator(mode="after")
@@ -108,7 +108,7 @@ class QualityModel(Model):
 class Tokens(Model):
     """How the corpus becomes Megatron shards."""
 
-    tokenizer: TokenizerSpec = Field(default_factory=TokenizerSpec, description="vocabulary and merges")
+    tokenizer: TokenizerSpec = Field(TokenizerSpec(builtin="gpt2"), description="vocabulary and merges")
     target_pair_mib: int = Field(1024, gt=0, description="text bytes of consecutive corpus shards that form one pair")
     validation_fraction: float = Field(0.02, ge=0, lt=1, description="share of documents held out, by coin")
 
@@ -124,15 +124,15 @@ class Recipe(Model):
     quality_model: QualityModel | None = Field(None, description="the classifier; none: no quality scores")
     dedup: DedupSettings | None = Field(None, description="duplicates; none: only counted nowhere, all kept")
     decontamination: DecontaminationSettings | None = Field(None, description="benchmark text to remove; none: kept")
-    tokens: Tokens = Field(default_factory=Tokens, description="tokenizer and shards")
+    tokens: Tokens = Field(Tokens(), description="tokenizer and shards")
     removal_list: str | None = Field(None, description="file of doc_ids, SOURCE:PATH:RECORD or URLs to leave out")
-    limits: Limits = Field(default_factory=Limits, description="what input may cost")
+    limits: Limits = Field(Limits(), description="what input may cost")
     shard_mib: int = Field(256, gt=0, description="text after which a shard of documents is sealed")
     max_removed: Mapping[str, float] = Field({}, description="guards: stage -> largest share of a source it may remove")
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
-        names = [part.name for part in (*self.source, *self.container)]
+        names = [source.name for source in self.source] + [container.name for container in self.container]
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(f"the name {name} is used twice; sources and containers share one name space")
@@ -168,6 +168,11 @@ class Recipe(Model):
     def source_named(self, name: str) -> Source:
         """Return a source by name."""
         return next(source for source in self.source if source.name == name)
+
+
+def readings(recipe: Recipe) -> list["Container | Source"]:
+    """Return everything that has files of its own: all containers, and the sources that select from none."""
+    return [*recipe.container, *(source for source in recipe.source if source.from_ is None)]
 
 
 def load_recipe(path: str, overrides: Sequence[str] = ()) -> Recipe:

@@ -18,7 +18,7 @@ from curation import storage
 from curation.digests import canonical_json, value_digest
 from curation.errors import IntegrityError, RecipeError
 from curation.identity import FILE_BITS, SOURCE_BITS, IdentityOverflow
-from curation.recipe import Recipe
+from curation.recipe import Recipe, readings
 from curation.storage import Entry
 from schemas.tables import REGISTRY
 
@@ -75,7 +75,7 @@ def survey(recipe: Recipe, input_root: str) -> list[tuple[str, Entry]]:
         RecipeError: a group that is not optional has no file, or a file name is not UTF-8.
     """
     found: list[tuple[str, Entry]] = []
-    for group in sorted((*recipe.container, *(s for s in recipe.source if s.reader)), key=lambda group: group.name):
+    for group in sorted(readings(recipe), key=lambda group: group.name):
         entries = {entry.path: entry for pattern in group.inputs for entry in storage.find(input_root, pattern)}
         if not entries and not group.optional:
             raise RecipeError(

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from curation.digests import value_digest
-from curation.recipe import Container, Recipe, Source
+from curation.recipe import Recipe, Source, readings
 from curation.registry import InputFile, Inputs
 
 _LIBRARIES = {
@@ -162,18 +162,13 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
 
 
 def _ingest_parameters(recipe: Recipe) -> dict[str, Any]:
-    groups = {name: _group_parameters(recipe, name) for name in group_names(recipe)}
-    return {"groups": groups, "limits": _plain(recipe.limits), "shard_mib": recipe.shard_mib, "seed": recipe.seed}
-
-
-def group_names(recipe: Recipe) -> list[str]:
-    """Return the names of all containers and of the sources that have files of their own."""
-    return [container.name for container in recipe.container] + [s.name for s in recipe.source if s.reader]
+    groups = {reading.name: _group_parameters(recipe, reading.name) for reading in readings(recipe)}
+    common = recipe.model_dump(mode="json", include={"limits", "shard_mib", "seed"})
+    return {"groups": groups, **common}
 
 
 def _group_parameters(recipe: Recipe, group: str) -> dict[str, Any]:
-    reading: Container | Source | None = next((c for c in recipe.container if c.name == group), None)
-    reading = reading or recipe.source_named(group)
+    reading = next(reading for reading in readings(recipe) if reading.name == group)
     how = {"reader": reading.reader, "text_key": reading.text_key}
     fields = {"name", "select", "language_before_extraction", "extract", "repair", "clean", "sample"}
     return {**how, "sources": [source.model_dump(include=fields, mode="json") for source in _members(recipe, group)]}

@@ -54,7 +54,7 @@ def run(job: Job) -> Manifest:
 
 def _tasks(job: Job, shards: Sequence[Shard]) -> list[_Task]:
     settings = job.recipe.decontamination
-    assert settings is not None  # noqa: S101  the stage exists only with its settings
+    assert settings is not None
     before = job.stages.judges[job.stages.judges.index(_STAGE) - 1]
     signals, matches, received = (
         {p.facts["shard"]: p for p in job.manifest(stage).parts(table)}
@@ -76,7 +76,7 @@ def _common_phrases(job: Job, tasks: Sequence[_Task]) -> dict[int, str | None]:
     cut from old ones. The driver holds one number per benchmark n-gram that was found.
     """
     settings = job.recipe.decontamination
-    assert settings is not None  # noqa: S101
+    assert settings is not None
     files = run_shards(job.spark, _count, tasks)
     generations = sorted({task.shard.generation for task in tasks})
     found: dict[int, str | None] = {}

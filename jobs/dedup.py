@@ -70,7 +70,7 @@ def run(job: Job) -> Manifest:
 
 def _scans(job: Job, shards: Sequence[Shard]) -> list[ShardTask]:
     settings = job.recipe.dedup
-    assert settings is not None  # noqa: S101  the stage exists only with its settings
+    assert settings is not None
     signals, signatures, received = (
         {p.facts["shard"]: p for p in job.manifest(stage).parts(table)}
         for stage, table in (("signals", "signals"), ("signatures", "signatures"), ("filter", "verdicts"))
@@ -127,10 +127,10 @@ def _components(job: Job, scans: Sequence[ShardTask], firsts: Ints) -> tuple[lis
 
 
 def _with_candidates(job: Job, scans: Sequence[ShardTask], firsts: Ints, ids: Ints, labels: Ints) -> list[ShardTask]:
-    edges = np.searchsorted(ids, np.r_[firsts, np.iinfo(np.int64).max])
+    edges: Any = np.searchsorted(ids, np.r_[firsts, np.iinfo(np.int64).max])
     found = []
     for number, task in enumerate(scans):
-        here = slice(edges[number], edges[number + 1])
+        here = slice(int(edges[number]), int(edges[number + 1]))
         if here.stop > here.start:
             rows = pa.record_batch({"doc_id": pa.array(ids[here]), "component": pa.array(labels[here])})
             name = write_scratch(job.root, STAGE, f"{task.shard.shard}-candidates", [rows])
@@ -197,7 +197,7 @@ def _judge(task: JudgeTask) -> list[Mapping[str, Any]]:
 
 def _notes(job: Job, numbers: Mapping[str, int]) -> dict[str, Any]:
     settings = job.recipe.dedup
-    assert settings is not None  # noqa: S101
+    assert settings is not None
     curve = {
         f"{tenth / 20:.2f}": round(collision_probability(tenth / 20, settings.bands, settings.rows), 6)
         for tenth in range(1, 21)

@@ -1,4 +1,4 @@
-"""filter: judge each document on its numbers by its source's profile: language, length, signals, Pareto, removal list."""
+"""filter: judge each document on its numbers by its source's profile, and say which rule it failed first."""
 
 import functools
 import sys

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from curation import latest, ledger
+from curation.annotate import PARTS
 from curation.commits import Manifest
 from curation.errors import RecipeError
 from curation.latest import Latest
@@ -23,7 +24,7 @@ Runner = Callable[[Job], Manifest | Mapping[str, Manifest]]
 RUNNERS: tuple[tuple[tuple[str, ...], Runner], ...] = (
     (("ingest",), ingest.run),
     (("quality_model",), quality_model.run),
-    (annotate.PARTS, annotate.run),
+    (PARTS, annotate.run),
     (("filter",), filter.run),
     (("dedup",), dedup.run),
     (("decontaminate",), decontaminate.run),

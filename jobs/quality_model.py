@@ -3,7 +3,7 @@
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,11 @@ import pyarrow as pa
 from curation import commits, storage
 from curation.commits import Commit, Manifest
 from curation.errors import DataBudgetError
+from curation.filtering import Evidence, judge
 from curation.local_copy import local_copy
 from curation.parts import Part, part_from_json, write_file
 from curation.profiles import Profile
+from curation.reasons import Fate
 from curation.recipe import QualityModel
 from curation.shards_table import Shard
 from curation.stages import item_key
@@ -141,13 +143,12 @@ def _look(task: _Look) -> list[tuple[float, int]]:
 def _passes(profile: Profile | None, batch: pa.RecordBatch) -> list[bool]:
     """Return which documents pass the language and length rules and are not empty; the other rules do not count."""
     texts = batch["text"]
+    codes, shares = language.detect(texts)
     found = signals.compute(texts)
-    languages = pa.table({"language": language.detect(texts)[0], "language_ppm": language.detect(texts)[1]})
-    table = pa.Table.from_batches([found])
-    for name in languages.column_names:
-        table = table.append_column(name, languages[name])
-    rules = (profile or Profile()).of_language_and_length()
-    return [fate == "keep" for fate in rules.judge_texts(table)]
+    columns = dict(zip(found.schema.names, found.columns, strict=True)) | {"language": codes, "language_ppm": shares}
+    rules = (profile or Profile()).language_and_length()
+    evidence = Evidence(signals=pa.record_batch(columns), language_hint=pa.array([""] * len(texts)))
+    return [fate == Fate.KEEP for fate in judge(rules, evidence)["fate"].to_pylist()]
 
 
 def _write(task: _Draw) -> Mapping[str, Any]:
@@ -165,9 +166,8 @@ def _train(task: _Training) -> Mapping[str, Any]:
 
 
 def _card(task: _Training, model: quality.Model) -> dict[str, Any]:
-    total = quality.Evaluation(0, 0, 0, 0)
-    for texts, labels in sample.held_out(task.root, task.parts):
-        total += quality.evaluate(model, texts, labels)
+    counts = [quality.evaluate(model, texts, labels) for texts, labels in sample.held_out(task.root, task.parts)]
+    total = quality.Evaluation(*(sum(column) for column in zip((0, 0, 0, 0), *map(astuple, counts), strict=True)))
     return {
         "drawn": dict(sample.drawn_counts(task.parts)),
         "held_out": total.documents,

@@ -56,9 +56,7 @@ def open_session(master: str | None = None, settings: dict[str, str] | None = No
     `master` defaults to what spark-submit gave, else to all cores of this machine with four attempts a task:
     `local[N]` alone never retries.
     """
-    java = ensure_java()
-    if java is not None:
-        os.environ["JAVA_HOME"] = java.home
+    os.environ["JAVA_HOME"] = str(ensure_java().home)
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
 
@@ -207,7 +205,7 @@ def _cause(text: str) -> CurationError:
             "Spark lost a worker or an executor, or the driver's JVM; run the same command again"
         )
     told = json.loads(found[1])
-    kind = getattr(errors, told["error"], None)
+    kind: type[CurationError] | None = getattr(errors, told["error"], None)
     if kind is not None and issubclass(kind, CurationError):
         return kind(told["message"])
     return InfrastructureError(f"a task failed with {told['error']} at {' < '.join(reversed(told['at']))}")

@@ -19,7 +19,7 @@ class DedupSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    shingle: ShingleSettings = Field(default_factory=ShingleSettings, description="what is compared")
+    shingle: ShingleSettings = Field(ShingleSettings(), description="what is compared")
     bands: int = Field(20, gt=0, le=256, description="bands of the signature; more find more (paper: 20)")
     rows: int = Field(13, gt=0, le=64, description="values in a band; more find less (paper: 13)")
     seed: int = Field(1, ge=0, lt=1 << 32, description="seed of the permutations (datasketch's default)")

