@@ -146,7 +146,7 @@ def _near(job: Job, scans: Sequence[ShardTask], firsts: Ints) -> Any:
 
 
 def _resolve(job: Job, exact: Mapping[int, str], near: Mapping[int, str], firsts: Ints) -> Any:
-    """Bring near drops and the exact copies of what they drop together, and count what each kept document stands for."""
+    """Bring near drops together with the exact copies of what they drop; count what each kept document stands for."""
     payloads = [(job.root, name, False) for name in near.values()] + [(job.root, name, True) for name in exact.values()]
     schema = "key long, is_exact int, doc_id long, other long, jaccard_ppm long, flags int"
     rows = shard_rows(job.spark, _keyed, payloads, schema).repartition(job.partitions, "key")

@@ -1,4 +1,4 @@
-"""From links to verdicts: one shard's documents, each kept with what it stands for or dropped with what it resembles."""
+"""From links to verdicts: a document is kept with the number it stands for, or dropped with what it resembles."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -70,7 +70,7 @@ def _columns(task: JudgeTask, ids: Ints) -> dict[str, Any]:
 
 
 def _kept(task: JudgeTask, ids: Ints, counts: pa.Table) -> dict[str, Any]:
-    """Return the columns as if all were kept: value is the number of documents of its generation a document stands for."""
+    """Return the columns as if all were kept: value counts what a document stands for in its generation, with itself."""
     kept, copies = counts["doc_id"].to_numpy(), counts["other"].to_numpy()
     firsts, generations = np.array(task.firsts), np.array(task.generations)
     same = generations[spread(firsts, copies)] == task.scan.shard.generation
