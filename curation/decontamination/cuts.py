@@ -42,7 +42,9 @@ class _Spans:
     first_hits: Offsets
 
 
-def judge(matches: pa.Table, documents: pa.Table, index: Index, spared: Hashes, rule: CutRule) -> tuple[pa.Table, pa.Table]:
+def judge(
+    matches: pa.Table, documents: pa.Table, index: Index, spared: Hashes, rule: CutRule
+) -> tuple[pa.Table, pa.Table]:
     """Judge every document and say what is cut from those that are split.
 
     Args:
@@ -155,14 +157,16 @@ def _cut_rows(
 ) -> pa.Table:
     """Return the rows of the cuts table for the documents that are split."""
     is_short = gaps.characters <= rule.min_piece_characters
-    parts = [(cut, is_split[cut.documents], Split.CONTAMINATED)]
-    parts.append((gaps, is_split[gaps.documents] & is_short, Drop.TOO_SHORT_AFTER_CUTS))
+    parts = (
+        (cut, is_split[cut.documents], str(Split.CONTAMINATED)),
+        (gaps, is_split[gaps.documents] & is_short, str(Drop.TOO_SHORT_AFTER_CUTS)),
+    )
     tables = []
     for spans, chosen, reason in parts:
         columns = {
             "doc_id": doc_ids[spans.documents[chosen]],
             "stage": pa.repeat(STAGE, int(chosen.sum())),
-            "reason": pa.repeat(str(reason), int(chosen.sum())),
+            "reason": pa.repeat(reason, int(chosen.sum())),
             "task": tasks[spans.first_hits[chosen]],
             "start": spans.starts[chosen],
             "end": spans.ends[chosen],

@@ -38,7 +38,9 @@ def document_counts(matches: pa.Table) -> pa.Table:
 
 def merge_counts(counts: list[pa.Table]) -> pa.Table:
     """Add up what `document_counts` returned for disjoint sets of documents."""
-    together = pa.concat_tables([pa.table({"ngram": pa.array([], pa.uint64()), "documents": pa.array([], pa.int64())}), *counts])
+    together = pa.concat_tables(
+        [pa.table({"ngram": pa.array([], pa.uint64()), "documents": pa.array([], pa.int64())}), *counts]
+    )
     summed = together.group_by("ngram").aggregate([("documents", "sum")]).sort_by("ngram")
     return pa.table({"ngram": summed["ngram"], "documents": summed["documents_sum"]})
 
@@ -49,7 +51,7 @@ def spared(counts: pa.Table, key_threshold: int = KEY_THRESHOLD) -> Hashes:
     return np.sort(ngrams)  # type: ignore[no-any-return]
 
 
-@njit(cache=True, nogil=True)  # type: ignore[misc]
+@njit(cache=True, nogil=True)
 def _resuming(doc_ids, starts, ends):  # type: ignore[no-untyped-def]
     """Tell which hits remain if each one hides those that begin within it."""
     counted = np.zeros(doc_ids.shape[0], np.bool_)

@@ -11,8 +11,7 @@ import io
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -150,7 +149,7 @@ def build(examples: Iterable[Example], mode: Mode) -> Index:
     fresh[1:] = np.any(np.diff(np.stack([hashes[order], owner[order].astype(np.uint64)])) != 0, axis=0)
     order = order[fresh]
     ngrams, firsts = np.unique(hashes[order], return_index=True)
-    arrays = {
+    arrays: dict[str, npt.NDArray[Any]] = {
         "ngrams": ngrams,
         "words": lengths[order][firsts].astype(np.uint8),
         "posting_offsets": np.append(firsts, len(order)).astype(np.int64),
@@ -162,7 +161,7 @@ def build(examples: Iterable[Example], mode: Mode) -> Index:
     return Index(mode, tuple(tasks), **_frozen(arrays))
 
 
-def _frozen(arrays: dict[str, npt.NDArray[np.generic]]) -> dict[str, npt.NDArray[np.generic]]:
+def _frozen(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
     for array in arrays.values():
         array.flags.writeable = False
     return arrays
@@ -182,7 +181,7 @@ def _ngrams(hashes: Hashes, offsets: Offsets) -> tuple[Hashes, Hashes, Offsets, 
     return keys, endings, lengths, np.repeat(np.arange(len(sizes)), counts)
 
 
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[misc]
+@njit(cache=True, nogil=True, inline="always")
 def window_hash(hashes, first, length):  # type: ignore[no-untyped-def]
     """Combine the hashes of `length` words in their order."""
     h = np.uint64(0)
@@ -191,13 +190,13 @@ def window_hash(hashes, first, length):  # type: ignore[no-untyped-def]
     return h
 
 
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[misc]
+@njit(cache=True, nogil=True, inline="always")
 def ngram_hash(window, length):  # type: ignore[no-untyped-def]
     """Return the hash of an n-gram from its window hash: n-grams of different lengths have nothing in common."""
     return mix(window ^ (np.uint64(length) * _LENGTH_SALT))
 
 
-@njit(cache=True, nogil=True)  # type: ignore[misc]
+@njit(cache=True, nogil=True)
 def _hash_ngrams(hashes, offsets, keys, endings, lengths):  # type: ignore[no-untyped-def]
     at = 0
     for text in range(offsets.shape[0] - 1):
@@ -212,7 +211,7 @@ def _hash_ngrams(hashes, offsets, keys, endings, lengths):  # type: ignore[no-un
             at += 1
 
 
-@njit(cache=True, nogil=True)  # type: ignore[misc]
+@njit(cache=True, nogil=True)
 def _fill_slots(ngrams, slots):  # type: ignore[no-untyped-def]
     last = np.uint64(slots.shape[0] - 1)
     for i in range(ngrams.shape[0]):
@@ -222,7 +221,7 @@ def _fill_slots(ngrams, slots):  # type: ignore[no-untyped-def]
         slots[at] = i
 
 
-@njit(cache=True, nogil=True)  # type: ignore[misc]
+@njit(cache=True, nogil=True)
 def _fill_bits(endings, bits):  # type: ignore[no-untyped-def]
     last = np.uint64(64 * bits.shape[0] - 1)
     for i in range(endings.shape[0]):

@@ -30,7 +30,7 @@ def find(texts: pa.Array, index: Index) -> pa.RecordBatch:
     `cut_start` and `cut_end` are half-open UTF-8 byte offsets into the text as it is, on code point boundaries.
     """
     data, offsets = text_buffers(texts)
-    parts = [_find_words(texts[a:b], index, False) + (a,) for a, b in _chunks(offsets)]
+    parts = [(*_find_words(texts[a:b], index, False), a) for a, b in _chunks(offsets)]
     rows = np.concatenate([np.zeros(0, np.int64), *[rows + a for rows, *_, a in parts]])
     starts, ends = (np.concatenate([np.zeros(0, np.int64), *[p[i] for p in parts]]) for i in (1, 2))
     positions = np.concatenate([np.zeros(0, np.int64), *[p[3] for p in parts]])
@@ -86,7 +86,7 @@ def _with_cuts(
     return pa.RecordBatch.from_arrays([pa.array(c, f.type) for c, f in zip(columns, FOUND, strict=True)], schema=FOUND)
 
 
-@njit(cache=True, nogil=True)  # type: ignore[misc]
+@njit(cache=True, nogil=True)
 def _search(hashes, offsets, endings, slots, lengths, ngrams, ngram_words, found):  # type: ignore[no-untyped-def]
     """Look up every window of words that ends like an n-gram; return the hits, -1 if `found` is too small for them."""
     count = 0
@@ -117,19 +117,19 @@ def _search(hashes, offsets, endings, slots, lengths, ngrams, ngram_words, found
     return count
 
 
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[misc]
+@njit(cache=True, nogil=True, inline="always")
 def _after(data, i):  # type: ignore[no-untyped-def]
     """Return where the code point after the one at byte i begins."""
     first = data[i]
     return i + (1 if first < 0x80 else 2 if first < 0xE0 else 3 if first < 0xF0 else 4)
 
 
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[misc]
+@njit(cache=True, nogil=True, inline="always")
 def _is_mark(byte):  # type: ignore[no-untyped-def]
     return byte == 0x2E or byte == 0x21 or byte == 0x3F  # . ! ?
 
 
-@njit(cache=True, nogil=True)  # type: ignore[misc]
+@njit(cache=True, nogil=True)
 def _cut_starts(data, offsets, rows, starts, cuts):  # type: ignore[no-untyped-def]
     """Set where the cuts begin. Hits come by row and start, so that each text is walked through once."""
     row = np.int64(-1)
@@ -148,7 +148,7 @@ def _cut_starts(data, offsets, rows, starts, cuts):  # type: ignore[no-untyped-d
         cuts[0, hit], cuts[2, hit] = cut - begin, cut_character
 
 
-@njit(cache=True, nogil=True)  # type: ignore[misc]
+@njit(cache=True, nogil=True)
 def _cut_ends(data, offsets, rows, ends, cuts):  # type: ignore[no-untyped-def]
     """Set where the cuts end. Hits come by row and end; a mark that serves one hit may serve the next."""
     row = np.int64(-1)

@@ -36,7 +36,9 @@ _EXPANSION = 0x110003  # and upwards: index of a folded sequence
 _ASSIGNED = [range(0x40000), range(0xE0000, 0xE1000)]  # Unicode puts no characters between, and only private ones after
 # Default-ignorable: soft hyphen, grapheme joiner, Mongolian separators, zero-width joiners and marks, bidirectional
 # controls, invisible operators, variation selectors, byte order mark, tags.
-_NO_WIDTH = "\u00ad\u034f\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff"
+_NO_WIDTH = (
+    "\u00ad\u034f\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff"
+)
 _ZERO_WIDTH_SPACE = "\u200b"
 _FNV_BASIS, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
 
@@ -73,7 +75,8 @@ def split(texts: pa.Array, mode: Mode, zero_width_space_separates: bool = False)
     word_offsets, flags = np.zeros(len(offsets), np.int64), np.zeros(len(texts), np.uint8)
     capacity, count = (int(offsets[-1] - offsets[0]) + len(texts)) // 2 + 1, -1
     while count < 0:
-        hashes, starts, ends = (np.empty(capacity, kind) for kind in (np.uint64, np.int64, np.int64))
+        hashes = np.empty(capacity, np.uint64)
+        starts, ends = np.empty((2, capacity), np.int64)
         tables = (fold.codes, fold.expansions, fold.expansion_offsets)
         count = _split(data, offsets, *tables, hashes, starts, ends, word_offsets, flags)
         capacity *= 3  # a few characters fold to more words than they have bytes
@@ -201,7 +204,7 @@ def _with_slow(words: Words, slow: dict[int, tuple[Hashes, Offsets, Offsets]]) -
     return Words(hashes, starts, ends, offsets, words.either)
 
 
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[misc]
+@njit(cache=True, nogil=True, inline="always")
 def mix(h):  # type: ignore[no-untyped-def]
     """Spread a 64-bit value over all its bits (the finaliser of MurmurHash3)."""
     h ^= h >> np.uint64(33)
@@ -211,7 +214,7 @@ def mix(h):  # type: ignore[no-untyped-def]
     return h ^ (h >> np.uint64(33))
 
 
-@njit(cache=True, nogil=True, inline="always")  # type: ignore[misc]
+@njit(cache=True, nogil=True, inline="always")
 def _decode(data, i):  # type: ignore[no-untyped-def]
     """Return the code point that begins at byte i, not an ASCII one, and its bytes."""
     first = np.int64(data[i])
@@ -224,7 +227,7 @@ def _decode(data, i):  # type: ignore[no-untyped-def]
     return (first & 7) << 18 | second << 12 | third << 6 | (np.int64(data[i + 3]) & 63), 4
 
 
-@njit(cache=True, nogil=True)  # type: ignore[misc]
+@njit(cache=True, nogil=True)
 def _split(data, offsets, codes, expansions, expansion_offsets, hashes, starts, ends, word_offsets, flags):  # type: ignore[no-untyped-def]
     """Hash the words of every text and return how many there are, -1 if they do not fit.
 
@@ -253,7 +256,7 @@ def _split(data, offsets, codes, expansions, expansion_offsets, hashes, starts, 
                     flags[row] |= 1
                     count = word_offsets[row]
                     break
-                if code == _IGNORED or code == _EITHER:
+                if code < _EXPANSION:
                     flags[row] |= np.uint8(2 * (code == _EITHER))
                     continue
                 first, stop = expansion_offsets[code - _EXPANSION], expansion_offsets[code - _EXPANSION + 1]
@@ -274,7 +277,7 @@ def _split(data, offsets, codes, expansions, expansion_offsets, hashes, starts, 
     return count
 
 
-@njit(cache=True, nogil=True)  # type: ignore[misc]
+@njit(cache=True, nogil=True)
 def _split_codes(codes, code_starts, code_ends):  # type: ignore[no-untyped-def]
     """Hash the words of one folded text, given the original bytes of each folded code."""
     size = codes.shape[0] // 2 + 1
