@@ -1,0 +1,1 @@
+"""Text itself: getting it out of markup, repairing it, cleaning it, and measuring it."""
