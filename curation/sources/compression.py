@@ -18,7 +18,7 @@ from typing import BinaryIO, Literal, Protocol
 from backports import zstd
 
 from curation.limits import GIB, Limits
-from curation.sources.units import FileEnd
+from curation.sources.units import Coordinates, FileEnd
 
 GapKind = Literal["padding", "truncated", "bomb"]
 
@@ -180,9 +180,9 @@ class Expanded:
                 self.stream_bytes += len(segment.content)
             yield segment
 
-    def end(self, coordinates: Literal["file", "stream"] | None = None) -> FileEnd:
+    def end(self, coordinates: Coordinates | None = None) -> FileEnd:
         """Return the account of the file after the last segment; plain files are always in file coordinates."""
-        chosen = coordinates or ("stream" if self._codec else "file")
+        chosen: Coordinates = coordinates or ("stream" if self._codec else "file")
         size = self.file_bytes if chosen == "file" else self.stream_bytes
         return FileEnd(size, self.file_bytes, chosen, self.compression, self.damaged_regions)
 

@@ -14,6 +14,7 @@ from hashlib import sha256
 from typing import Any, Literal
 
 Form = Literal["text", "html"]
+Coordinates = Literal["file", "stream"]
 UnitErrorClass = Literal["decode", "parse", "truncated", "bomb", "unsafe_member", "too_large"]
 
 
@@ -100,7 +101,7 @@ class FileEnd:
 
     bytes: int
     file_bytes: int
-    coordinates: Literal["file", "stream"]
+    coordinates: Coordinates
     compression: str
     damaged_regions: int
 
