@@ -1,0 +1,1 @@
+"""Reading raw input files: containers in, units out, every byte accounted for."""

@@ -1,0 +1,329 @@
+"""Compressed files as a stream of segments that survives damage.
+
+A file is decoded member by member (gzip members, zstd frames, bz2 and xz streams). Where decoding fails, what was
+decoded before the damage is kept and reading goes on at the next member that decodes; the bytes between are handed
+out as a gap, so that nothing disappears. Memory is bounded by a few MiB whatever the file says.
+
+The codec is told by magic bytes, never by the file's name.
+"""
+
+import bz2
+import lzma
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, Literal, Protocol
+
+from backports import zstd
+
+from curation.limits import GIB, Limits
+from curation.sources.units import Coordinates, FileEnd
+
+GapKind = Literal["padding", "truncated", "bomb"]
+
+READ_BYTES = 1 << 16  # compressed bytes a read asks for: one small member costs one copy of what follows it
+EXPAND_BYTES = 1 << 18  # decoded bytes per segment at most
+REWIND_BYTES = 1 << 22  # how far back a lost member is searched; a Common Crawl record is below 1 MiB compressed
+PROBE_BYTES = 1 << 14  # compressed bytes that must decode before a magic number is believed
+XZ_MEMORY_BYTES = 1 << 28  # xz -9 needs 65 MiB; a header may ask for 4 GiB
+SALVAGE_BYTES = 1 << 12  # first step in which decoded bytes before an error are recovered
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Decoded bytes."""
+
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """A compressed member begins here, or the file ends; all data so far comes from before this file offset."""
+
+    file_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Bytes of the file that were not decoded: zero padding, or a lost region (one region may come in pieces)."""
+
+    content: bytes
+    kind: GapKind
+
+
+Segment = Data | Boundary | Gap
+CODEC_ERRORS = (zlib.error, zstd.ZstdError, lzma.LZMAError, OSError, EOFError, ValueError)
+
+
+class Decoder(Protocol):
+    """The part of the standard library's decompressor objects that we use."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = ...) -> bytes: ...
+
+
+class GzipDecoder:
+    """One gzip member, with the interface of the other decompressors and a way to get at the bytes before an error."""
+
+    def __init__(self) -> None:
+        self._inflate = zlib.decompressobj(31)
+        self._before = self._inflate
+        self._input = b""
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        return self._inflate.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inflate.unused_data
+
+    def decompress(self, data: bytes, max_length: int = EXPAND_BYTES) -> bytes:
+        """Return up to `max_length` decoded bytes; call again with b"" while `needs_input` is false."""
+        self._input = self._inflate.unconsumed_tail + data
+        self._before = self._inflate.copy()
+        out = self._inflate.decompress(self._input, max_length)
+        self.needs_input = not self._inflate.unconsumed_tail and len(out) < max_length
+        return out
+
+    def salvage(self) -> bytes:
+        """Return what the call that failed had decoded before it met the error."""
+        decoder, data, step, out = self._before, self._input, SALVAGE_BYTES, []
+        while step:
+            attempt = decoder.copy()
+            try:
+                piece = attempt.decompress(data, step)
+            except zlib.error:
+                step //= 8
+                continue
+            if not piece:
+                break
+            out.append(piece)
+            decoder, data = attempt, attempt.unconsumed_tail
+        return b"".join(out)
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """How a compression shows itself and how one member of it is decoded."""
+
+    name: str
+    suffix: str
+    magic: re.Pattern[bytes]
+    magic_bytes: int
+    decoder: Callable[[], Decoder]
+
+    def begins(self, data: bytes) -> bool:
+        """Whether `data` begins with this codec's magic bytes."""
+        return self.magic.match(data) is not None
+
+    def decodes(self, data: bytes) -> bool:
+        """Whether `data`, which begins with a magic number, decodes as far as it goes."""
+        try:
+            self.decoder().decompress(data, PROBE_BYTES)
+        except CODEC_ERRORS:
+            return False
+        return True
+
+
+def _xz_decoder() -> Decoder:
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY_BYTES)
+
+
+# The zstd pattern takes skippable frames too; pzstd and seekable archives write them.
+CODECS = (
+    Codec("gz", ".gz", re.compile(rb"\x1f\x8b\x08[\x00-\x1f]", re.DOTALL), 4, GzipDecoder),
+    Codec("zstd", ".zst", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), 4, zstd.ZstdDecompressor),
+    Codec("bz2", ".bz2", re.compile(rb"BZh[1-9](?:1AY&SY|\x17\x72\x45\x38\x50\x90)"), 10, bz2.BZ2Decompressor),
+    Codec("xz", ".xz", re.compile(rb"\xfd7zXZ\x00"), 6, _xz_decoder),
+)
+
+
+class Expanded:
+    """One file, decoded: iterate over `segments()` once, then read the counts.
+
+    Attributes:
+        compression: "plain" or the codec's name.
+        file_bytes: bytes read from storage so far.
+        stream_bytes: decoded bytes and gap bytes handed out so far.
+        damaged_regions: regions lost so far.
+
+    Raises (while iterating):
+        OSError: storage failed. Damage in the data never raises.
+    """
+
+    def __init__(self, raw: BinaryIO, uri: str, limits: Limits) -> None:
+        self._raw = raw
+        self._limits = limits
+        self._pending = b""
+        self._at_end = False
+        self.file_bytes = 0
+        self.stream_bytes = 0
+        self.damaged_regions = 0
+        self._codec = self._tell_codec(uri)
+
+    @property
+    def compression(self) -> str:
+        return self._codec.name if self._codec else "plain"
+
+    def segments(self) -> Iterator[Segment]:
+        """Yield the file's segments in order; gaps and data alternate as they lie in the file."""
+        for segment in self._plain() if self._codec is None else self._members(self._codec):
+            if not isinstance(segment, Boundary):
+                self.stream_bytes += len(segment.content)
+            yield segment
+
+    def end(self, coordinates: Coordinates | None = None) -> FileEnd:
+        """Return the account of the file after the last segment; plain files are always in file coordinates."""
+        chosen: Coordinates = coordinates or ("stream" if self._codec else "file")
+        size = self.file_bytes if chosen == "file" else self.stream_bytes
+        return FileEnd(size, self.file_bytes, chosen, self.compression, self.damaged_regions)
+
+    def _tell_codec(self, uri: str) -> Codec | None:
+        self._more(PROBE_BYTES)
+        for codec in CODECS:
+            if codec.begins(self._pending):
+                return codec
+        # A damaged first byte must not turn a whole archive into "plain text": believe the name if a member follows.
+        named = next((codec for codec in CODECS if uri.endswith(codec.suffix)), None)
+        if named is None:
+            return None
+        self._more(REWIND_BYTES)
+        return named if self._next_member(named, 0) is not None else None
+
+    @property
+    def _position(self) -> int:
+        return self.file_bytes - len(self._pending)
+
+    def _more(self, wanted: int) -> None:
+        """Read until `wanted` bytes are pending or the file ends."""
+        pieces, size = [self._pending], len(self._pending)
+        while size < wanted and not self._at_end:
+            piece = self._raw.read(READ_BYTES)
+            self._at_end = not piece
+            self.file_bytes += len(piece)
+            size += len(piece)
+            pieces.append(piece)
+        self._pending = b"".join(pieces)
+
+    def _plain(self) -> Iterator[Segment]:
+        while True:
+            self._more(1)
+            if not self._pending:
+                return
+            content, self._pending = self._pending, b""
+            yield Data(content)
+
+    def _members(self, codec: Codec) -> Iterator[Segment]:
+        expanded = 0
+        while True:
+            self._more(codec.magic_bytes)
+            yield Boundary(self._position)
+            if not self._pending:
+                return
+            if codec.begins(self._pending):
+                for segment in self._member(codec, expanded):
+                    expanded += len(segment.content) if isinstance(segment, Data) else 0
+                    yield segment
+            elif self._pending[0] == 0:
+                yield self._padding()
+            else:
+                self.damaged_regions += 1
+                yield from self._resume(codec, "truncated", self._position)
+
+    def _padding(self) -> Gap:
+        rest = self._pending.lstrip(b"\0")
+        zeros = self._pending[: len(self._pending) - len(rest)]
+        self._pending = rest
+        return Gap(zeros, "padding")
+
+    def _member(self, codec: Codec, expanded_before: int) -> Iterator[Segment]:
+        """Decode one member; on damage hand out what was decoded and move to the next one that decodes."""
+        decoder = codec.decoder()
+        fed: list[bytes] = []
+        start = self._position
+        expanded = 0
+        lost_from = start
+        while not decoder.eof:
+            chunk = b""
+            if decoder.needs_input:
+                self._more(1)
+                lost_from = self._position
+                chunk, self._pending = self._pending, b""
+                if not chunk:
+                    break
+                fed.append(chunk)
+                _forget(fed)
+            try:
+                out = decoder.decompress(chunk, EXPAND_BYTES)
+            except CODEC_ERRORS:
+                out = decoder.salvage() if isinstance(decoder, GzipDecoder) else b""
+                if out:
+                    yield Data(out)
+                break
+            expanded += len(out)
+            if out:
+                yield Data(out)
+            if expanded_before + expanded > self._limits.max_expanded_gib * GIB:
+                yield from self._give_up()
+                return
+            if self._limits.is_bomb(expanded, self.file_bytes - start):
+                self.damaged_regions += 1
+                yield from self._resume(codec, "bomb", self._position)
+                return
+        if decoder.eof:
+            self._pending = decoder.unused_data
+            return
+        self.damaged_regions += 1
+        # Its damage may have swallowed other members: look for the next from right behind its first byte.
+        self._pending = b"".join(fed)
+        if self._position == start:
+            self._pending = self._pending[1:]
+        yield from self._resume(codec, "truncated", lost_from)
+
+    def _give_up(self) -> Iterator[Segment]:
+        self.damaged_regions += 1
+        yield Gap(b"", "bomb")
+        while True:
+            self._more(1)
+            if not self._pending:
+                return
+            content, self._pending = self._pending, b""
+            yield Gap(content, "bomb")
+
+    def _resume(self, codec: Codec, kind: GapKind, lost_from: int) -> Iterator[Segment]:
+        """Skip to the next member that decodes; bytes before `lost_from` were counted as decoded already."""
+        yield Gap(b"", kind)
+        while self._pending or not self._at_end:
+            self._more(READ_BYTES)
+            found = self._next_member(codec, 0)
+            keep = codec.magic_bytes - 1 if not self._at_end else 0
+            skip = found if found is not None else max(len(self._pending) - keep, 0)
+            counted = max(lost_from - self._position, 0)
+            if skip > counted:
+                yield Gap(self._pending[counted:skip], kind)
+            self._pending = self._pending[skip:]
+            if found is not None:
+                return
+
+    def _next_member(self, codec: Codec, start: int) -> int | None:
+        for match in codec.magic.finditer(self._pending, start):
+            at = match.start()
+            if at + PROBE_BYTES > len(self._pending):
+                self._more(at + PROBE_BYTES)  # rebinds the buffer; `match` keeps the old one, whose offsets still hold
+            if codec.decodes(self._pending[at : at + PROBE_BYTES]):
+                return at
+        return None
+
+
+def _forget(fed: list[bytes]) -> None:
+    """Drop the oldest pieces beyond what a rewind may go back to."""
+    if len(fed) > REWIND_BYTES // READ_BYTES:
+        del fed[0]
