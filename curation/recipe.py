@@ -24,7 +24,7 @@ from curation.text.clean import RULES
 from curation.text.quality import Parameters as QualityParameters
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)]
-_SECRET = re.compile(r"secret|password|token_?key|access_?key|credential", re.I)
+_SECRET = re.compile(r"secret|password|access_?key|credential", re.I)
 
 
 class Model(BaseModel):
@@ -38,7 +38,7 @@ class Reading(Model):
 
     reader: str = Field(description="name of the reader, e.g. jsonl, pile, parquet, text, tar_text, warc")
     inputs: tuple[str, ...] = Field(min_length=1, description="globs relative to the input root; ** crosses folders")
-    text_key: str = Field("text", description="field that holds the text, where records have fields")
+    text_field: str = Field("text", description="field that holds the text, where records have fields")
     optional: bool = Field(False, description="whether the source may have no files at all")
 
     @model_validator(mode="after")
@@ -61,7 +61,7 @@ class Source(Model):
     inputs: tuple[str, ...] = Field((), description="globs relative to the input root; ** crosses folders")
     from_: str | None = Field(None, alias="from", description="container the source selects from")
     select: tuple[str, ...] = Field((), description="sets of the container that belong to the source")
-    text_key: str = Field("text", description="field that holds the text, where records have fields")
+    text_field: str = Field("text", description="field that holds the text, where records have fields")
     optional: bool = Field(False, description="whether the source may have no files at all")
     weight: float | None = Field(None, gt=0, description="share of the blend; weights are normalised to 1")
     role: Literal["train", "reference"] = Field("train", description="reference: matched against, never emitted")

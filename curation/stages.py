@@ -169,7 +169,7 @@ def _ingest_parameters(recipe: Recipe) -> dict[str, Any]:
 
 def _group_parameters(recipe: Recipe, group: str) -> dict[str, Any]:
     reading = next(reading for reading in readings(recipe) if reading.name == group)
-    how = {"reader": reading.reader, "text_key": reading.text_key}
+    how = {"reader": reading.reader, "text_field": reading.text_field}
     fields = {"name", "select", "language_before_extraction", "extract", "repair", "clean", "sample"}
     return {**how, "sources": [source.model_dump(include=fields, mode="json") for source in _members(recipe, group)]}
 

@@ -1,8 +1,10 @@
 """annotate: one scan of text for everything local to a document: signals, quality, signatures, matches."""
 
+import itertools
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, BinaryIO
 
 from curation import commits, storage
 from curation.annotate import PARTS, ScanTask, scan
@@ -51,15 +53,15 @@ def index_url(job: Job) -> str:
     url = storage.join(job.root, "matches", "index", f"{job.key('matches')[:16]}.index")
     settings = job.recipe.decontamination
     if settings is not None and not storage.exists(url):
-        examples = [
-            example
-            for benchmark in settings.benchmarks
-            for example in benchmarks.read(
-                benchmark, lambda path: storage.open_raw(storage.resolve(job.input_root, path))
-            )
-        ]
+        opened = partial(_open_asset, job.input_root)
+        found = [benchmarks.read(benchmark, opened, settings.mode) for benchmark in settings.benchmarks]
+        examples = itertools.chain.from_iterable(found)
         storage.put_if_absent(url, index.build(examples, settings.mode).to_bytes())
     return url
+
+
+def _open_asset(input_root: str, path: str) -> BinaryIO:
+    return storage.open_raw(storage.resolve(input_root, path))
 
 
 def _scan(task: ScanTask) -> list[Mapping[str, Any]]:

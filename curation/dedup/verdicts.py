@@ -70,7 +70,7 @@ def _columns(task: JudgeTask, ids: Ints) -> dict[str, Any]:
 
 
 def _kept(task: JudgeTask, ids: Ints, counts: pa.Table) -> dict[str, Any]:
-    """Return the columns as if all were kept: value counts what a document stands for in its generation, with itself."""
+    """Return the columns as if all were kept: value counts whom a document stands for, itself included."""
     kept, copies = counts["doc_id"].to_numpy(), counts["other"].to_numpy()
     firsts, generations = np.array(task.firsts), np.array(task.generations)
     same = generations[spread(firsts, copies)] == task.scan.shard.generation

@@ -23,7 +23,11 @@ FOREIGN_SPEECHES_PER_PARLIAMENT = 250
 _NARRATIVE = ("genesis", "exodus", "joshua", "judges", "ruth", "1 samuel", "2 samuel", "1 kings", "2 kings", "esther")
 _NARRATIVE += ("daniel", "jonah", "matthew", "mark", "luke", "john", "acts")
 _DETACHED = re.compile(r"\s*(['!.?])")
-_FOREIGN = ("de/parlspeech-v2-sample-bundestag", "es/parlspeech-v2-sample-congreso", "nl/parlspeech-v2-sample-tweedekamer")
+_FOREIGN = (
+    "de/parlspeech-v2-sample-bundestag",
+    "es/parlspeech-v2-sample-congreso",
+    "nl/parlspeech-v2-sample-tweedekamer",
+)
 
 
 def openwebtext2(wheels: Wheels) -> Iterator[str]:

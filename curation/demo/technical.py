@@ -30,7 +30,9 @@ def articles(wheels: Wheels) -> Iterator[str]:
 
 def code_files(wheels: Wheels) -> Iterator[str]:
     """Yield source files, each whole."""
-    files = {f"{package.file}/{name}": (package, name) for package in _REPOSITORIES for name in _sources(wheels, package)}
+    files = {
+        f"{package.file}/{name}": (package, name) for package in _REPOSITORIES for name in _sources(wheels, package)
+    }
     for path in pick(files, GITHUB_FILES, "github"):
         yield wheels.read(*files[path]).decode("utf-8", "replace")
 

@@ -166,5 +166,3 @@ def _expand(decoder: "_Inflate | _Zstd | _Brotli", body: bytes, limits: Limits) 
     except (zlib.error, zstd.ZstdError, brotli.error):
         return b"".join(pieces), False
     return b"".join(pieces), decoder.done
-
-

@@ -19,6 +19,7 @@ from curation.quarantine import guarded
 from curation.reasons import Drop
 from curation.recipe import Recipe, Source, readings
 from curation.registry import InputFile
+from curation.sources.options import ReaderOptions
 from curation.sources.registry import read_file
 from curation.sources.sealing import QuarantineWriter, ShardWriter
 from curation.sources.units import BadUnit, FileEnd, Record, Skipped
@@ -154,9 +155,9 @@ class _Intake:
 
 def _events(task: UnitTask, file: InputFile) -> Iterator[Any]:
     reading = next(reading for reading in readings(task.recipe) if reading.name == task.unit.group)
-    url = storage.join(task.input_root, file.uri)
+    url, options = storage.join(task.input_root, file.uri), ReaderOptions(text_field=reading.text_field)
     try:
-        yield from read_file(reading.reader or "", url, storage.open_raw, task.recipe.limits, text_key=reading.text_key)
+        yield from read_file(reading.reader or "", url, storage.open_raw, task.recipe.limits, options)
     except FileNotFoundError:
         raise InfrastructureError(f"{file.uri}: registered, and not there any more below the input root") from None
 
