@@ -1,0 +1,27 @@
+"""What every test may ask for: a place to keep files, on a disk or in a store of objects."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.stores import fresh_prefix, s3_server
+
+
+@pytest.fixture(scope="session")
+def s3_bucket() -> Iterator[str]:
+    """Lend a bucket of an S3 server that runs until the last test."""
+    with s3_server() as bucket:
+        yield bucket
+
+
+@pytest.fixture
+def s3_root(s3_bucket: str) -> str:
+    """Return an empty place in the bucket."""
+    return fresh_prefix(s3_bucket)
+
+
+@pytest.fixture(params=["local", "s3"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return an empty place, once on the disk and once in the bucket."""
+    return str(tmp_path / "store") if request.param == "local" else str(request.getfixturevalue("s3_root"))
