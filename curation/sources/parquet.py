@@ -6,6 +6,7 @@ row number, always: in a row group that cannot be read, each row is a bad unit.
 """
 
 import hashlib
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
@@ -13,12 +14,12 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from curation.limits import MIB, Limits
+from curation.limits import Limits
 from curation.sources.jsonl import flatten_metadata, take_facts
 from curation.sources.options import ReaderOptions
-from curation.sources.units import BadUnit, Event, FileEnd, Record, Skipped, UnitErrorClass
+from curation.sources.units import BadUnit, Event, FileEnd, Record, Skipped
 
-BATCH_ROWS = 64  # rows in memory at a time: of the largest allowed documents, 1 GiB
+BATCH_ROWS = 16  # rows in memory at a time: of the largest allowed documents, 256 MiB
 _STEP_BYTES = 1 << 18
 _UNREADABLE = (pa.ArrowException, OSError, ValueError, KeyError)
 
@@ -100,19 +101,35 @@ def _rows(
     while row < group.rows:
         try:
             batch = next(batches, None)
-            values = batch.to_pylist() if batch is not None else None
         except _UNREADABLE:
             return
-        if not values:
+        if not batch:
             return
-        for fields in values[: group.rows - row]:
+        for fields in _values(batch)[: group.rows - row]:
             yield _unit(fields, first_ordinal + row, *group.share(row), limits, options)
             row += 1
 
 
+def _values(batch: pa.RecordBatch) -> list[dict[str, Any] | None]:
+    """Return the rows of a batch; one whose strings are not UTF-8 is None and costs only itself."""
+    try:
+        return batch.to_pylist()  # type: ignore[no-any-return]
+    except UnicodeDecodeError:
+        return [_value(batch.slice(row, 1)) for row in range(batch.num_rows)]
+
+
+def _value(row: pa.RecordBatch) -> dict[str, Any] | None:
+    try:
+        return row.to_pylist()[0]  # type: ignore[no-any-return]
+    except UnicodeDecodeError:
+        return None
+
+
 def _unit(
-    fields: dict[str, Any], ordinal: int, offset: int, raw_bytes: int, limits: Limits, options: ReaderOptions
+    fields: dict[str, Any] | None, ordinal: int, offset: int, raw_bytes: int, limits: Limits, options: ReaderOptions
 ) -> Record | BadUnit:
+    if fields is None:
+        return BadUnit(ordinal, "", offset, raw_bytes, "decode", "invalid_utf8", hashlib.sha256().hexdigest())
     text = fields.pop(options.text_field, None)
     if isinstance(text, list) and all(isinstance(paragraph, str) for paragraph in text):
         text = "\n\n".join(text)
@@ -121,9 +138,24 @@ def _unit(
     encoded = text.encode()
     if len(encoded) > limits.max_document_bytes:
         return BadUnit(ordinal, "", offset, raw_bytes, "too_large", "row", hashlib.sha256(encoded).hexdigest())
-    metadata = flatten_metadata({name: value for name, value in fields.items() if value is not None})
+    metadata = flatten_metadata({name: _json_value(value) for name, value in fields.items() if value is not None})
     url, title, timestamp = take_facts(metadata)
     return Record(ordinal, "", offset, raw_bytes, text, "text", url, title, timestamp, metadata, charset="utf-8")
+
+
+def _json_value(value: Any) -> Any:
+    """Return a cell as JSON can hold it: times in ISO form, decimals as text, bytes in hex, NaN as nothing."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {str(key): _json_value(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_value(item) for item in value]
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
 def _lost_rows(raw: BinaryIO, group: _Group, first_ordinal: int, done: int) -> Iterator[BadUnit]:

@@ -55,9 +55,7 @@ class Record:
         """Return the unit as one that could not be used after all; the digest is that of its content."""
         content = self.content
         raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
-        return BadUnit(
-            self.ordinal, self.member, self.offset, self.raw_bytes, error, detail, sha256(raw).hexdigest()
-        )
+        return BadUnit(self.ordinal, self.member, self.offset, self.raw_bytes, error, detail, sha256(raw).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)

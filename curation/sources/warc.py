@@ -26,7 +26,17 @@ _FORMS: dict[str, Form] = {
 _COUNTED_TYPES = ("application", "audio", "font", "image", "message", "model", "multipart", "text", "video")
 # A crawler's notes about itself are no documents: wget's logs are metadata://, browsertrix's page infos urn:.
 _CRAWLER_SCHEMES = ("metadata:", "urn:", "dns:", "whois:", "filedesc:")
-_BINARY_MAGIC = (b"%PDF-", b"\x89PNG", b"GIF8", b"\xff\xd8\xff", b"PK\x03\x04", b"\x1f\x8b", b"RIFF", b"\x7fELF", b"OggS")
+_BINARY_MAGIC = (
+    b"%PDF-",
+    b"\x89PNG",
+    b"GIF8",
+    b"\xff\xd8\xff",
+    b"PK\x03\x04",
+    b"\x1f\x8b",
+    b"RIFF",
+    b"\x7fELF",
+    b"OggS",
+)
 _SNIFF_BYTES = 1024
 _HTML_MARKS = (b"<!doctype html", b"<html", b"<head", b"<body")
 _WIDE_CHARSETS = ("utf-16", "utf16", "ucs-2", "unicode", "utf-32")

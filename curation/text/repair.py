@@ -106,7 +106,7 @@ class _Repair:
             fixed, kinds = fixed.replace("\r\n", "\n").replace("\r", "\n"), {*kinds, "line_break"}
         if not fixed.isascii() and _FULLWIDTH.search(fixed):
             fixed, kinds = fixed.translate(_FULLWIDTH_TO_ASCII), {*kinds, "width"}
-        # Where a long line may be split between CR and LF, an entity may have come to be, or marks compose: ftfy decides.
+        # A long line may be split between CR and LF, an entity may have come to be, marks may compose: ftfy decides.
         may_be_cut = "line_break" in kinds and len(piece) > _DEFAULT.max_decode_length
         may_be_entity = "width" in kinds and "&" in piece
         if may_be_cut or may_be_entity or not unicodedata.is_normalized("NFC", fixed):
