@@ -102,20 +102,33 @@ def _ppm(name: str, description: str, example: int) -> pa.Field:
     return field(name, pa.int32(), description + ", parts per million", example)
 
 
+# Word, letter, line, whitespace and ellipsis are defined in `curation.text.signals`. "Gopher" is Rae et al. 2021,
+# A.1.1; a ratio over nothing is 0, is rounded half up, and stops at the largest int32.
 SIGNAL_FIELDS = [
     field("characters", pa.int64(), "code points", 3100),
-    field("words", pa.int64(), "runs of non-whitespace", 520),
+    field("words", pa.int64(), "runs of code points that are not whitespace", 520),
     field("tokens_estimated", pa.int64(), "UTF-8 bytes divided by 4, rounded up", 780),
     field("lines", pa.int32(), "lines that are not blank", 40),
     field("mean_word_length_milli", pa.int32(), "code points in words per 1000 words (Gopher)", 4712),
-    _ppm("symbol_word_ppm", "hash signs and ellipses per word (Gopher)", 1200),
-    _ppm("bullet_line_ppm", "lines that begin with a bullet (Gopher)", 0),
-    _ppm("ellipsis_line_ppm", "lines that end with an ellipsis (Gopher)", 25000),
-    _ppm("alphabetic_word_ppm", "words with a letter (Gopher)", 940000),
-    field("stop_words", pa.int32(), "how many of Gopher's eight stop words occur", 7),
-    _ppm("duplicate_line_ppm", "lines that repeat an earlier line (Gopher)", 0),
-    _ppm("duplicate_line_character_ppm", "code points in lines that repeat an earlier line (Gopher)", 0),
-    _ppm("digit_ppm", "code points that are ASCII digits", 21000),
+    _ppm("symbol_word_ppm", "hash signs or ellipses, whichever are more, per word (Gopher: either above 0.1)", 1200),
+    _ppm("bullet_line_ppm", "lines that begin with one of • ‣ ◦ ▪ ● ■ - – * per line that is not blank (Gopher)", 0),
+    _ppm("ellipsis_line_ppm", "lines that end with … or ... per line that is not blank (Gopher)", 25000),
+    _ppm("alphabetic_word_ppm", "words with at least one letter per word (Gopher)", 940000),
+    field(
+        "stop_words",
+        pa.int32(),
+        "how many of the, be, to, of, and, that, have, with occur (Gopher): in any case, each word being compared "
+        "from its first letter to its last",
+        7,
+    ),
+    _ppm("duplicate_line_ppm", "lines equal to an earlier line per line that is not blank (Gopher)", 0),
+    _ppm(
+        "duplicate_line_character_ppm",
+        "code points of lines equal to an earlier line per code point of lines that are not blank, both without the "
+        "whitespace at a line's ends (Gopher)",
+        0,
+    ),
+    _ppm("digit_ppm", "code points that are ASCII digits per code point", 21000),
 ]
 
 SIGNALS = pa.schema(
@@ -198,6 +211,7 @@ CUTS = pa.schema(
 CORPUS = pa.schema(
     [
         DOC_ID,
+        _DOC_KEY,
         field("piece", pa.int32(), "ordinal of the piece, 0 for an uncut document", 0),
         _SOURCE,
         field("text", _text, "the text of the document or piece", "Anarchism is a political philosophy …"),

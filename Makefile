@@ -1,0 +1,81 @@
+# Every target sets up what it needs, in .venv, on a machine that has Python 3.11 to 3.13, make and a way to the Python
+# package index. pip's own settings (PIP_INDEX_URL, PIP_FIND_LINKS, PIP_CERT, pip.conf, …) are honoured.
+#
+#   make demo         fifteen small real sources -> a curated, verified corpus in build/demo/work
+#   make test-core    all tests but the trainer's; needs no torch
+#   make test         all tests; installs torch
+#   make lint         style, types, the Dockerfile
+#   make image        the container image (DOCKER=podman or buildah works too)
+#   make clean        what the targets above made
+#
+# PYTHON=… picks the interpreter, CURATION_REAL_DATA=… a folder with larger samples for the tests that use them.
+
+SHELL = /bin/sh
+DOCKER = docker
+BIN = .venv/bin
+INTERPRETERS = $(or $(PYTHON),python3.11 python3.12 python3.13 python3)
+PACKAGES = curation jobs schemas $(wildcard trainer)
+
+# A new package must reach the editable install, so each one's __init__.py counts as set-up.
+SETUP = setup.cfg pyproject.toml constraints.txt $(wildcard $(addsuffix /__init__.py,$(PACKAGES)))
+INSTALL = $(BIN)/python -m pip install --no-input --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test test-core lint image clean java
+
+demo: .venv/.installed-base java
+	$(BIN)/curate demo --work build/demo/work
+
+test-core: .venv/.installed-dev java
+	$(BIN)/python -m pytest --ignore=tests/trainer $(ARGS)
+
+test: .venv/.installed-train java
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: .venv/.installed-dev
+	$(BIN)/python -m ruff check
+	$(BIN)/python -m ruff format --check
+	$(BIN)/python -m mypy $(PACKAGES)
+	$(BIN)/hadolint Dockerfile
+
+image:
+	$(DOCKER) build --tag megatron-corpus .
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# One stamp per layer: done once, done again when what is to be installed changes.
+.venv/.installed-base: $(BIN)/python $(SETUP)
+	$(INSTALL) --quiet --upgrade pip
+	$(INSTALL) --editable .
+	@touch $@
+
+.venv/.installed-dev: .venv/.installed-base
+	$(INSTALL) --editable '.[dev,s3]'
+	@touch $@
+
+.venv/.installed-train: .venv/.installed-dev
+	$(INSTALL) --editable '.[train]'
+	@touch $@
+
+# Asked each time, since a Java on the PATH can go away; the answer takes 0.4 s.
+java: .venv/.installed-base
+	@$(BIN)/python -m jobs.java 2>/dev/null || { $(INSTALL) --editable '.[java]' && $(BIN)/python -m jobs.java; }
+
+$(BIN)/python:
+	@for python in $(INTERPRETERS); do \
+	  $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null || continue; \
+	  if $$python -c 'import ensurepip, venv' 2>/dev/null; then \
+	    echo "Setting up .venv with $$($$python --version): once, about 1.3 GB, some minutes"; \
+	    exec $$python -m venv --clear .venv; \
+	  fi; \
+	  bare=$$python; \
+	done; \
+	if [ -n "$$bare" ]; then \
+	  echo "error: $$bare cannot make a virtual environment, because its venv module is not installed." >&2; \
+	  echo "Next: on Debian or Ubuntu, apt-get install $${bare##*/}-venv; then make again" >&2; \
+	else \
+	  echo "error: no Python 3.11, 3.12 or 3.13 among: $(INTERPRETERS). The tool runs on these." >&2; \
+	  echo "Next: install one (Debian 12, Ubuntu 24.04: apt-get install python3-venv), or name one: make PYTHON=/path/to/python3.12" >&2; \
+	fi; \
+	exit 1

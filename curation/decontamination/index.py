@@ -1,0 +1,229 @@
+"""The n-grams that protect benchmarks, as one compact, read-only table.
+
+A text of 13 words or more is protected by each of its 13-grams, one of 8 to 12 words by itself as a whole; a shorter
+one is unprotected, and counted. An n-gram is known by a 64-bit hash of its words: no occurrence can be missed, and a
+trillion words of corpus against ten million n-grams give half a chance hit (10^12 * 10^7 / 2^64), which costs half a
+page of one document.
+"""
+
+import hashlib
+import io
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from numba import njit
+
+from curation.decontamination.words import Hashes, Mode, Offsets, mix, split
+
+SHORTEST, LONGEST = 8, 13  # words of an n-gram (MT-NLG's tool; GPT-3, appendix C)
+BASE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying loses nothing
+_LENGTH_SALT = np.uint64(0xD1B54A32D192ED03)
+_ARRAYS = ("ngrams", "words", "posting_offsets", "postings", "example_tasks", "example_rows")
+
+
+class Example(NamedTuple):
+    """The texts of one benchmark example that must not be trained on, and its row in the benchmark's file, from 0."""
+
+    task: str
+    row: int
+    texts: tuple[str, ...]
+
+
+class Coverage(NamedTuple):
+    """How much of a task the index protects: examples in all, those with an n-gram, and distinct n-grams."""
+
+    task: str
+    examples: int
+    protected: int
+    ngrams: int
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """What the search kernel reads: a bit per 8-gram that ends an n-gram, and an open-addressing table of n-grams."""
+
+    endings: Hashes
+    slots: npt.NDArray[np.int32]
+    lengths: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """N-grams sorted by hash, and the examples each belongs to: postings[posting_offsets[i] : posting_offsets[i + 1]].
+
+    Examples are numbered in the order given to `build`. Arrays are read-only and may be shared.
+    """
+
+    mode: Mode
+    tasks: tuple[str, ...]
+    ngrams: Hashes
+    words: npt.NDArray[np.uint8]
+    posting_offsets: Offsets
+    postings: npt.NDArray[np.int32]
+    endings: Hashes  # hashes of the last 8 words of the n-grams, sorted
+    example_tasks: npt.NDArray[np.int32]
+    example_rows: Offsets
+
+    @cached_property
+    def digest(self) -> str:
+        """Return sha256 of everything in the index, hex: two indexes with one digest find the same."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
+
+    @cached_property
+    def lookup(self) -> Lookup:
+        """Return the tables for the search, made once per process."""
+        slots = np.full(_power_of_two(2 * len(self.ngrams)), -1, np.int32)
+        _fill_slots(self.ngrams, slots)
+        bits = np.zeros(_power_of_two(16 * len(self.endings)) // 64, np.uint64)  # 1 word in 16 is looked up in vain
+        _fill_bits(self.endings, bits)
+        return Lookup(bits, slots, np.unique(self.words).astype(np.int64))
+
+    def positions(self, ngrams: Hashes) -> Offsets:
+        """Return the position of each n-gram in the index. All must be in it."""
+        return np.searchsorted(self.ngrams, ngrams)
+
+    def task_of(self, ngrams: Hashes) -> npt.NDArray[np.int32]:
+        """Return, as a number in `tasks`, the task of the first example that has each n-gram."""
+        return self.example_tasks[self.postings[self.posting_offsets[self.positions(ngrams)]]]
+
+    def examples_of(self, ngram: int) -> list[tuple[str, int]]:
+        """Return task and row of every example that has the n-gram."""
+        at = int(self.positions(np.array([ngram], np.uint64))[0])
+        examples = self.postings[self.posting_offsets[at] : self.posting_offsets[at + 1]]
+        return [(self.tasks[self.example_tasks[e]], int(self.example_rows[e])) for e in examples]
+
+    def coverage(self) -> list[Coverage]:
+        """Return per task, in the order of `tasks`, how many examples are protected and by how many n-grams."""
+        protected = np.zeros(len(self.example_tasks), np.bool_)
+        protected[self.postings] = True
+        ngram_of = np.repeat(np.arange(len(self.ngrams)), np.diff(self.posting_offsets))
+        pairs = np.unique(np.stack([self.example_tasks[self.postings], ngram_of]), axis=1)
+        counts = [np.bincount(t, minlength=len(self.tasks)) for t in (self.example_tasks, pairs[0])]
+        guarded = np.bincount(self.example_tasks[protected], minlength=len(self.tasks))
+        return [
+            Coverage(task, int(counts[0][i]), int(guarded[i]), int(counts[1][i])) for i, task in enumerate(self.tasks)
+        ]
+
+    def unprotected(self) -> list[tuple[str, int]]:
+        """Return task and row of the examples whose texts all have fewer than 8 words."""
+        rest = np.setdiff1d(np.arange(len(self.example_tasks)), self.postings)
+        return [(self.tasks[self.example_tasks[e]], int(self.example_rows[e])) for e in rest]
+
+    def to_bytes(self) -> bytes:
+        """Return the index as one NumPy archive, the same bytes for the same content."""
+        stream = io.BytesIO()
+        names = np.array([self.mode, *self.tasks], np.str_)
+        np.savez(stream, names=names, endings=self.endings, **{name: getattr(self, name) for name in _ARRAYS})
+        return stream.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Index":
+        """Return the index that `to_bytes` wrote."""
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            mode, *tasks = archive["names"].tolist()
+            arrays = {name: archive[name] for name in (*_ARRAYS, "endings")}
+        return cls(mode, tuple(tasks), **_frozen(arrays))
+
+
+def build(examples: Iterable[Example], mode: Mode) -> Index:
+    """Make the index of all n-grams of all texts, by the mode's word rule. Examples of a task need not be together."""
+    texts: list[str] = []
+    owners: list[int] = []
+    tasks: dict[str, int] = {}
+    example_tasks, example_rows = [], []
+    for number, example in enumerate(examples):
+        example_tasks.append(tasks.setdefault(example.task, len(tasks)))
+        example_rows.append(example.row)
+        texts += example.texts
+        owners += [number] * len(example.texts)
+    words = split(pa.array(texts, pa.large_string()), mode)
+    hashes, endings, lengths, text_numbers = _ngrams(words.hashes, words.offsets)
+    owner = np.array(owners, np.int64)[text_numbers]
+    order = np.lexsort((owner, hashes))
+    fresh = np.ones(len(order), np.bool_)
+    fresh[1:] = np.any(np.diff(np.stack([hashes[order], owner[order].astype(np.uint64)])) != 0, axis=0)
+    order = order[fresh]
+    ngrams, firsts = np.unique(hashes[order], return_index=True)
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "ngrams": ngrams,
+        "words": lengths[order][firsts].astype(np.uint8),
+        "posting_offsets": np.append(firsts, len(order)).astype(np.int64),
+        "postings": owner[order].astype(np.int32),
+        "endings": np.unique(endings),
+        "example_tasks": np.array(example_tasks, np.int32),
+        "example_rows": np.array(example_rows, np.int64),
+    }
+    return Index(mode, tuple(tasks), **_frozen(arrays))
+
+
+def _frozen(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    for array in arrays.values():
+        array.flags.writeable = False
+    return arrays
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << max(6, (least - 1).bit_length())
+
+
+def _ngrams(hashes: Hashes, offsets: Offsets) -> tuple[Hashes, Hashes, Offsets, Offsets]:
+    """Return hash, hash of the last 8 words, length and text number of every n-gram of every text."""
+    sizes = np.diff(offsets)
+    counts = np.where(sizes < SHORTEST, 0, np.maximum(sizes - LONGEST, 0) + 1)
+    total = int(counts.sum())
+    keys, endings, lengths = np.empty(total, np.uint64), np.empty(total, np.uint64), np.empty(total, np.int64)
+    _hash_ngrams(hashes, offsets, keys, endings, lengths)
+    return keys, endings, lengths, np.repeat(np.arange(len(sizes)), counts)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def window_hash(hashes, first, length):  # type: ignore[no-untyped-def]
+    """Combine the hashes of `length` words in their order."""
+    h = np.uint64(0)
+    for i in range(length):
+        h = h * BASE + hashes[first + i]
+    return h
+
+
+@njit(cache=True, nogil=True, inline="always")
+def ngram_hash(window, length):  # type: ignore[no-untyped-def]
+    """Return the hash of an n-gram from its window hash: n-grams of different lengths have nothing in common."""
+    return mix(window ^ (np.uint64(length) * _LENGTH_SALT))
+
+
+@njit(cache=True, nogil=True)
+def _hash_ngrams(hashes, offsets, keys, endings, lengths):  # type: ignore[no-untyped-def]
+    at = 0
+    for text in range(offsets.shape[0] - 1):
+        begin, size = offsets[text], offsets[text + 1] - offsets[text]
+        if size < SHORTEST:
+            continue
+        length = min(size, LONGEST)
+        for i in range(begin, begin + size - length + 1):
+            keys[at] = ngram_hash(window_hash(hashes, i, length), length)
+            endings[at] = window_hash(hashes, i + length - SHORTEST, SHORTEST)
+            lengths[at] = length
+            at += 1
+
+
+@njit(cache=True, nogil=True)
+def _fill_slots(ngrams, slots):  # type: ignore[no-untyped-def]
+    last = np.uint64(slots.shape[0] - 1)
+    for i in range(ngrams.shape[0]):
+        at = ngrams[i] & last
+        while slots[at] >= 0:
+            at = (at + np.uint64(1)) & last
+        slots[at] = i
+
+
+@njit(cache=True, nogil=True)
+def _fill_bits(endings, bits):  # type: ignore[no-untyped-def]
+    last = np.uint64(64 * bits.shape[0] - 1)
+    for i in range(endings.shape[0]):
+        bit = mix(endings[i]) & last
+        bits[bit >> np.uint64(6)] |= np.uint64(1) << (bit & np.uint64(63))

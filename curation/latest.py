@@ -1,0 +1,52 @@
+"""`latest.json`: what the last run of a work folder finished. A convenience that manifests can be found by.
+
+It proves nothing and may be lost: the manifests it names are the proof.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from curation import commits, storage
+from curation.commits import Manifest
+from curation.errors import RecipeError
+
+NAME = "latest.json"
+
+
+@dataclass(frozen=True)
+class Latest:
+    """The last run: digest of its recipe, of its inputs, and its manifests in stage order."""
+
+    recipe_digest: str
+    inputs: str
+    manifests: Mapping[str, Manifest]
+
+
+def write_latest(root: str, latest: Latest) -> None:
+    """Replace the file; the last act of a run."""
+    stages = {
+        name: {
+            "key": manifest.key,
+            "manifest": manifest.path,
+            "files": sorted({part.file for part in manifest.parts()}),
+        }
+        for name, manifest in latest.manifests.items()
+    }
+    body = {"recipe_digest": latest.recipe_digest, "inputs": latest.inputs, "stages": stages}
+    storage.replace(storage.join(root, NAME), json.dumps(body, indent=1).encode())
+
+
+def read_latest(root: str) -> Latest:
+    """Return the last run of a work folder, its manifests loaded.
+
+    Raises:
+        RecipeError: the folder holds no finished run.
+        IntegrityError: a manifest or commit is missing or changed.
+    """
+    try:
+        body = json.loads(storage.read_bytes(storage.join(root, NAME)))
+    except FileNotFoundError:
+        raise RecipeError(f"{root}: no finished run here; `curate run RECIPE --work {root}` makes one") from None
+    manifests = {name: commits.load_manifest(root, about["manifest"]) for name, about in body["stages"].items()}
+    return Latest(body["recipe_digest"], body["inputs"], manifests)

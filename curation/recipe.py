@@ -1,0 +1,292 @@
+"""The recipe: what to read, how to judge it, what to make of it. Frozen models; an unknown key is an error.
+
+The order of `[[source]]` is the priority order of deduplication. Models that belong to one part of the method
+stand beside their owner; this module puts them together, checks what they say of each other, and reads TOML.
+"""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from curation.decontamination.settings import DecontaminationSettings
+from curation.dedup.settings import DedupSettings
+from curation.errors import RecipeError
+from curation.limits import Limits
+from curation.profiles import Profile
+from curation.shards.tokenizer import TokenizerSpec
+from curation.sources.registry import READERS
+from curation.text.clean import RULES
+from curation.text.quality import Parameters as QualityParameters
+
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)]
+_SECRET = re.compile(r"secret|password|token_?key|access_?key|credential", re.I)
+
+
+class Model(BaseModel):
+    """A frozen model that refuses keys it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+
+class Reading(Model):
+    """How the files of a source or container are found and read."""
+
+    reader: str = Field(description="name of the reader, e.g. jsonl, pile, parquet, text, tar_text, warc")
+    inputs: tuple[str, ...] = Field(min_length=1, description="globs relative to the input root; ** crosses folders")
+    text_key: str = Field("text", description="field that holds the text, where records have fields")
+    optional: bool = Field(False, description="whether the source may have no files at all")
+
+    @model_validator(mode="after")
+    def _reader_is_known(self) -> Self:
+        _check_known("reader", self.reader, READERS)
+        return self
+
+
+class Container(Reading):
+    """One set of files, read once, that several sources select from."""
+
+    name: Name = Field(description="what sources call it in `from`")
+
+
+class Source(Model):
+    """One source of documents. Its place in the recipe is its priority."""
+
+    name: Name = Field(description="name in every table, report and shard")
+    reader: str | None = Field(None, description="name of the reader; absent if `from` names a container")
+    inputs: tuple[str, ...] = Field((), description="globs relative to the input root; ** crosses folders")
+    from_: str | None = Field(None, alias="from", description="container the source selects from")
+    select: tuple[str, ...] = Field((), description="sets of the container that belong to the source")
+    text_key: str = Field("text", description="field that holds the text, where records have fields")
+    optional: bool = Field(False, description="whether the source may have no files at all")
+    weight: float | None = Field(None, gt=0, description="share of the blend; weights are normalised to 1")
+    role: Literal["train", "reference"] = Field("train", description="reference: matched against, never emitted")
+    language_before_extraction: tuple[str, ...] = Field((), description="languages of markup that are extracted")
+    extract: Literal["none", "justext", "resiliparse", "trafilatura"] = Field("none", description="main-text extractor")
+    repair: bool = Field(True, description="whether broken Unicode is repaired (ftfy)")
+    clean: tuple[str, ...] = Field((), description="named rules, applied in order")
+    profile: str | None = Field(None, description="profile whose rules judge the documents; none drops only empty text")
+    sample: float = Field(1.0, gt=0, le=1, description="share of the units to keep, by coin; samples nest")
+    damage: Literal["keep", "quarantine_file"] = Field("keep", description="what becomes of a damaged file's documents")
+    max_quarantine_fraction: float = Field(0.01, ge=0, le=1, description="budget, from 1,000 units on")
+
+    @model_validator(mode="after")
+    def _has_one_origin(self) -> Self:
+        if (self.reader is None) == (self.from_ is None):
+            raise ValueError(f"source {self.name}: give either `reader` and `inputs`, or `from` and `select`")
+        if self.reader is not None:
+            _check_known("reader", self.reader, READERS)
+            if not self.inputs:
+                raise ValueError(f"source {self.name}: `inputs` is missing")
+        if self.from_ is not None and not self.select:
+            raise ValueError(f"source {self.name}: `select` is missing")
+        for rule in self.clean:
+            _check_known("clean rule", rule, RULES)
+        return self
+
+
+class QualityModel(Model):
+    """How the quality classifier is trained, or which model file is used instead."""
+
+    positives: Mapping[str, int] = Field({}, description="source -> number of documents drawn by smallest coin")
+    negatives: tuple[str, ...] = Field((), description="sources an equal number of negatives is drawn from")
+    file: str | None = Field(None, description="an existing fastText model to use instead of training one")
+    parameters: QualityParameters = Field(QualityParameters(), description="how fastText is trained")
+    max_sample_kib: int = Field(64, gt=0, description="a drawn text is cut to this size")
+
+    @model_validator(mode="after")
+    def _has_texts_or_a_file(self) -> Self:
+        if (self.file is None) != bool(self.positives and self.negatives):
+            raise ValueError("quality_model: give either `positives` and `negatives`, or `file`")
+        return self
+
+
+class Tokens(Model):
+    """How the corpus becomes Megatron shards."""
+
+    tokenizer: TokenizerSpec = Field(TokenizerSpec(builtin="gpt2"), description="vocabulary and merges")
+    target_pair_mib: int = Field(1024, gt=0, description="text bytes of consecutive corpus shards that form one pair")
+    validation_fraction: float = Field(0.02, ge=0, lt=1, description="share of documents held out, by coin")
+
+
+class Recipe(Model):
+    """A whole recipe."""
+
+    name: Name = Field(description="name of the corpus")
+    seed: int = Field(1234, ge=0, lt=1 << 63, description="seed of every coin")
+    container: tuple[Container, ...] = Field((), description="files that several sources share")
+    source: tuple[Source, ...] = Field(min_length=1, description="sources in priority order")
+    profile: Mapping[str, Profile] = Field({}, description="named sets of rules")
+    quality_model: QualityModel | None = Field(None, description="the classifier; none: no quality scores")
+    dedup: DedupSettings | None = Field(None, description="duplicates; none: only counted nowhere, all kept")
+    decontamination: DecontaminationSettings | None = Field(None, description="benchmark text to remove; none: kept")
+    tokens: Tokens = Field(Tokens(), description="tokenizer and shards")
+    removal_list: str | None = Field(None, description="file of doc_ids, SOURCE:PATH:RECORD or URLs to leave out")
+    limits: Limits = Field(Limits(), description="what input may cost")
+    shard_mib: int = Field(256, gt=0, description="text after which a shard of documents is sealed")
+    max_removed: Mapping[str, float] = Field({}, description="guards: stage -> largest share of a source it may remove")
+
+    @model_validator(mode="after")
+    def _names_fit(self) -> Self:
+        names = [source.name for source in self.source] + [container.name for container in self.container]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"the name {name} is used twice; sources and containers share one name space")
+        containers = {part.name for part in self.container}
+        sources = {part.name for part in self.source}
+        for source in self.source:
+            if source.from_ is not None:
+                _check_known(f"source {source.name}: container", source.from_, containers)
+            if source.profile is not None:
+                _check_known(f"source {source.name}: profile", source.profile, self.profile)
+        drawn = (*self.quality_model.positives, *self.quality_model.negatives) if self.quality_model else ()
+        for name in drawn:
+            _check_known("quality_model: source", name, sources)
+        for stage in self.max_removed:
+            _check_known("max_removed: stage", stage, ("dedup", "decontaminate"))
+        self._sets_are_selected_once()
+        self._pareto_has_scores()
+        return self
+
+    def _sets_are_selected_once(self) -> None:
+        taken: dict[tuple[str | None, str], str] = {}
+        for source in self.source:
+            for name in source.select:
+                other = taken.setdefault((source.from_, name), source.name)
+                if other != source.name:
+                    raise ValueError(f"sources {other} and {source.name} both select {name}")
+
+    def _pareto_has_scores(self) -> None:
+        for name, profile in self.profile.items():
+            if profile.pareto is not None and self.quality_model is None:
+                raise ValueError(f"profile {name} has a pareto rule, and there is no [quality_model] to score with")
+
+    def source_named(self, name: str) -> Source:
+        """Return a source by name."""
+        return next(source for source in self.source if source.name == name)
+
+
+def readings(recipe: Recipe) -> list["Container | Source"]:
+    """Return everything that has files of its own: all containers, and the sources that select from none."""
+    return [*recipe.container, *(source for source in recipe.source if source.from_ is None)]
+
+
+def load_recipe(path: str, overrides: Sequence[str] = ()) -> Recipe:
+    """Return the recipe in a TOML file, with `key.path=value` overrides applied.
+
+    Raises:
+        RecipeError: the file is missing, is no TOML, or says something that cannot be done; the message names the
+            place and, for a key that does not exist, the nearest that does.
+    """
+    try:
+        values = tomllib.loads(Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise RecipeError(
+            f"{path}: cannot be read ({error.strerror}); give the path of a recipe, e.g. recipes/web.toml"
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{path}: is no TOML: {error}") from None
+    for override in overrides:
+        _apply(values, override)
+    return parse_recipe(values, path)
+
+
+def parse_recipe(values: Mapping[str, Any], origin: str) -> Recipe:
+    """Return the recipe that plain data describes. Raises RecipeError."""
+    _refuse_secrets(values, origin)
+    try:
+        return Recipe.model_validate(values)
+    except ValidationError as error:
+        lines = [f"{origin}: {_place(item['loc'])}{_explain(item)}" for item in error.errors()]
+        raise RecipeError("\n".join(lines)) from None
+
+
+def _apply(values: dict[str, Any], override: str) -> None:
+    key, separator, text = override.partition("=")
+    if not separator:
+        raise RecipeError(f"--set {override}: write key=value, e.g. --set dedup.threshold=0.7")
+    *folders, last = key.strip().split(".")
+    place: Any = values
+    for folder in folders:
+        place = _step(place, folder, override)
+    if isinstance(place, list):
+        raise RecipeError(f"--set {override}: name the entry, e.g. --set source.wikipedia.weight=0.1")
+    place[last] = _toml_value(text)
+
+
+def _step(place: Any, name: str, override: str) -> Any:
+    if isinstance(place, list):
+        found = [entry for entry in place if entry.get("name") == name]
+        if not found:
+            raise RecipeError(f"--set {override}: there is no entry named {name}")
+        return found[0]
+    if not isinstance(place, dict):
+        raise RecipeError(f"--set {override}: {name} is not a table")
+    return place.setdefault(name, {})
+
+
+def _toml_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _refuse_secrets(values: Any, origin: str) -> None:
+    if isinstance(values, Mapping):
+        for key, value in values.items():
+            if _SECRET.search(key):
+                raise RecipeError(
+                    f"{origin}: {key} looks like a credential; credentials come from the environment only"
+                )
+            _refuse_secrets(value, origin)
+    elif isinstance(values, list):
+        for value in values:
+            _refuse_secrets(value, origin)
+
+
+def _check_known(what: str, name: str, known: Any) -> None:
+    if name not in known:
+        raise ValueError(
+            f"{what} {name!r} does not exist{_nearest(name, known)}; there are: {', '.join(sorted(known))}"
+        )
+
+
+def _nearest(name: str, known: Any) -> str:
+    close = difflib.get_close_matches(name, list(known), 1, 0.5)
+    return f", did you mean {close[0]!r}?" if close else ""
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    return ".".join(str(step) for step in location) + ": " if location else ""
+
+
+def _explain(item: Any) -> str:
+    if item["type"] == "extra_forbidden":
+        return f"there is no such key{_nearest(str(item['loc'][-1]), _keys_at(item['loc']))}"
+    return str(item["msg"]).removeprefix("Value error, ")
+
+
+def _keys_at(location: tuple[int | str, ...]) -> list[str]:
+    """Return the keys that the model at a location knows."""
+    model: Any = Recipe
+    for step in location[:-1]:
+        if isinstance(step, str) and isinstance(model, type) and issubclass(model, BaseModel):
+            model = _inner_model(model, step)
+    fields = model.model_fields if isinstance(model, type) and issubclass(model, BaseModel) else {}
+    return [field.alias or name for name, field in fields.items()]
+
+
+def _inner_model(model: type[BaseModel], step: str) -> Any:
+    field = next((f for name, f in model.model_fields.items() if step in (name, f.alias)), None)
+    pending = [field.annotation] if field else []
+    while pending:
+        kind = pending.pop()
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            return kind
+        pending.extend(getattr(kind, "__args__", ()))
+    return model

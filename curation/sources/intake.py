@@ -1,0 +1,185 @@
+"""From a unit of input files to sealed shards, quarantine rows and an account of every unit and byte.
+
+The files of a unit are read once, in order, by one task. Each of its units ends in exactly one place: a row of
+`documents`, a row of `quarantine`, or a count of `drop[reason]`. Memory is one record, one batch and one row
+group per source.
+"""
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from curation import storage
+from curation.commits import Commit
+from curation.errors import InfrastructureError
+from curation.identity import coin, doc_key
+from curation.quarantine import guarded
+from curation.reasons import Drop
+from curation.recipe import Recipe, Source, readings
+from curation.registry import InputFile
+from curation.sources.registry import read_file
+from curation.sources.sealing import QuarantineWriter, ShardWriter
+from curation.sources.units import BadUnit, FileEnd, Record, Skipped
+from curation.stages import Unit
+from curation.text.pipeline import DocumentText, document_text
+
+
+@dataclass(frozen=True)
+class UnitTask:
+    """All that a task needs to ingest one unit."""
+
+    root: str
+    input_root: str
+    recipe: Recipe
+    unit: Unit
+    key: str
+    numbers: Mapping[str, int]
+
+    @property
+    def sources(self) -> list[Source]:
+        """The sources that the unit's records may belong to."""
+        return [source for source in self.recipe.source if self.unit.group in (source.name, source.from_)]
+
+
+@dataclass
+class Account:
+    """What became of every unit and byte, by source; a container's own name holds what belongs to no source."""
+
+    received: dict[str, list[int]] = field(default_factory=dict)
+    dropped: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    quarantined: Counter[str] = field(default_factory=Counter)
+    repaired: Counter[str] = field(default_factory=Counter)
+    files: list[dict[str, Any]] = field(default_factory=list)
+
+    def receive(self, source: str, raw_bytes: int) -> None:
+        """Count one unit in."""
+        _add(self.received.setdefault(source, [0, 0]), raw_bytes)
+
+    def drop(self, source: str, reason: Drop, raw_bytes: int) -> None:
+        """Count one unit out, for a reason."""
+        _add(self.dropped.setdefault(source, {}).setdefault(reason.value, [0, 0]), raw_bytes)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data for the commit."""
+        return {
+            "in": self.received,
+            "drop": self.dropped,
+            "quarantined": dict(self.quarantined),
+            "repaired": dict(self.repaired),
+            "files": self.files,
+        }
+
+
+def ingest_unit(task: UnitTask) -> Commit:
+    """Read a unit's files, write its shards and quarantine rows, and return the commit that describes them."""
+    intake = _Intake(task)
+    with contextlib.ExitStack() as stack:
+        for writer in intake.shards.values():
+            stack.enter_context(writer)
+        stack.enter_context(intake.quarantine)
+        for file in task.unit.files:
+            intake.read(file)
+    parts = [part for writer in intake.shards.values() for part in writer.parts]
+    return Commit("ingest", task.unit.item, task.key, (*parts, *intake.quarantine.parts), intake.account.to_json())
+
+
+class _Intake:
+    """The state of one unit while it is read."""
+
+    def __init__(self, task: UnitTask) -> None:
+        self.task, self.account = task, Account()
+        self.shards = {
+            source.name: ShardWriter(
+                task.root, source.name, task.numbers[source.name], task.unit, task.recipe.shard_mib
+            )
+            for source in task.sources
+        }
+        self.quarantine = QuarantineWriter(task.root, task.unit)
+        self._select = _selector(task)
+
+    def read(self, file: InputFile) -> None:
+        """Take in one file, event by event."""
+        skipped: Counter[str] = Counter()
+        record_bytes = 0
+        for event in _events(self.task, file):
+            if isinstance(event, Skipped):
+                skipped[event.kind] += event.bytes
+            elif isinstance(event, FileEnd):
+                self.account.files.append(_file_account(file, event, record_bytes, skipped))
+            else:
+                record_bytes += event.raw_bytes
+                self._take(file, event)
+
+    def _take(self, file: InputFile, unit: Record | BadUnit) -> None:
+        source = self._select(unit)
+        name = source.name if source is not None else self.task.unit.group
+        self.account.receive(name, unit.raw_bytes)
+        if isinstance(unit, BadUnit):
+            self._refuse(name, file, unit)
+        elif source is None:
+            self.account.drop(name, Drop.NOT_SELECTED, unit.raw_bytes)
+        else:
+            self._take_record(file, source, unit)
+
+    def _take_record(self, file: InputFile, source: Source, record: Record) -> None:
+        key = doc_key(source.name, file.uri, record.member, record.ordinal)
+        if source.sample < 1 and coin(self.task.recipe.seed, key, "sample") >= source.sample:
+            self.account.drop(source.name, Drop.NOT_SAMPLED, record.raw_bytes)
+            return
+        made = guarded(lambda record: self._text(source, record), record)
+        if isinstance(made, BadUnit):
+            self._refuse(source.name, file, made)
+            return
+        document, encoded = made
+        self.account.repaired.update(document.repaired)
+        self.shards[source.name].add(file, key, record, document, encoded)
+
+    def _text(self, source: Source, record: Record) -> tuple[DocumentText, bytes]:
+        document = document_text(
+            record,
+            extract=source.extract,
+            repair=source.repair,
+            clean=source.clean,
+            languages=source.language_before_extraction,
+            limits=self.task.recipe.limits,
+        )
+        return document, document.text.encode()
+
+    def _refuse(self, source: str, file: InputFile, unit: BadUnit) -> None:
+        self.account.quarantined[source] += 1
+        self.quarantine.add(source, file, unit)
+
+
+def _events(task: UnitTask, file: InputFile) -> Iterator[Any]:
+    reading = next(reading for reading in readings(task.recipe) if reading.name == task.unit.group)
+    url = storage.join(task.input_root, file.uri)
+    try:
+        yield from read_file(reading.reader or "", url, storage.open_raw, task.recipe.limits, text_key=reading.text_key)
+    except FileNotFoundError:
+        raise InfrastructureError(f"{file.uri}: registered, and not there any more below the input root") from None
+
+
+def _selector(task: UnitTask) -> Callable[[Record | BadUnit], Source | None]:
+    """Return what tells a unit's source; a bad unit of a container belongs to no source."""
+    if task.sources[0].from_ is None:
+        return lambda unit: task.sources[0]
+    by_set = {name: source for source in task.sources for name in source.select}
+    return lambda unit: by_set.get(unit.set_name or "") if isinstance(unit, Record) else None
+
+
+def _file_account(file: InputFile, end: FileEnd, record_bytes: int, skipped: Counter[str]) -> dict[str, Any]:
+    return {
+        "file": file.file,
+        "uri": file.uri,
+        "bytes": end.bytes,
+        "records": record_bytes,
+        "skipped": dict(skipped),
+        "damaged_regions": end.damaged_regions,
+    }
+
+
+def _add(count: list[int], raw_bytes: int) -> None:
+    count[0] += 1
+    count[1] += raw_bytes

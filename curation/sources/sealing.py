@@ -1,0 +1,144 @@
+"""Sealing shards: the documents of one source, in doc_id order, closed when their text passes the limit.
+
+Also the rows of what could not be used. Both belong to one unit of input files and are written by one task.
+"""
+
+import contextlib
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+from xxhash import xxh3_128_digest
+
+from curation.digests import canonical_json
+from curation.identity import Place, pack
+from curation.parts import Part, PartWriter, write_part
+from curation.registry import InputFile
+from curation.shards_table import shard_name
+from curation.sources.units import BadUnit, Record
+from curation.stages import Unit
+from curation.text.pipeline import DocumentText
+from schemas.tables import DOCUMENTS, QUARANTINE
+
+BATCH_BYTES = 2 << 20  # of text held as Python rows before they become an Arrow batch
+
+
+class ShardWriter:
+    """Writes one source's documents of one unit into as many shards as they need; `parts` describes those sealed."""
+
+    def __init__(self, root: str, source: str, number: int, unit: Unit, shard_mib: int) -> None:
+        self.parts: list[Part] = []
+        self._root, self._source, self._number, self._unit = root, source, number, unit
+        self._seal_bytes = shard_mib << 20
+        self._open: _OpenShard | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def add(self, file: InputFile, key: int, record: Record, document: DocumentText, encoded: bytes) -> None:
+        """Append one document; `encoded` is its text in UTF-8."""
+        if self._open is None:
+            name = shard_name(self._number, self._unit.files[0].file, len(self.parts))
+            self._open = _OpenShard(self._root, name)
+        doc_id = pack(Place(self._number, file.file, record.ordinal))
+        row = (
+            doc_id,
+            key,
+            self._source,
+            self._open.name,
+            len(encoded),
+            record.raw_bytes,
+            document.language_hint,
+            record.url,
+            record.title,
+            record.timestamp,
+            canonical_json(document.metadata).decode("utf-8", "replace"),
+            file.uri,
+            record.member,
+            record.offset,
+            xxh3_128_digest(encoded),
+            record.damage or "",
+            document.text,
+        )
+        self._open.add(row, doc_id, len(encoded))
+        if self._open.text_bytes >= self._seal_bytes:
+            self._seal()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._open is not None and kind is not None:
+            self._open.abandon(kind, error, trace)
+        elif self._open is not None:
+            self._seal()
+
+    def _seal(self) -> None:
+        if self._open is not None:
+            about = {"source": self._source, "generation": self._unit.files[0].generation}
+            self.parts.append(self._open.seal(about))
+            self._open = None
+
+
+class _OpenShard:
+    """A shard that still takes rows."""
+
+    def __init__(self, root: str, name: str) -> None:
+        self.name, self.text_bytes = name, 0
+        self._ids: tuple[int, int] | None = None
+        self._rows: list[tuple[Any, ...]] = []
+        self._held_bytes = 0
+        self._stack = contextlib.ExitStack()
+        self._writer = self._stack.enter_context(PartWriter(root, "ingest", "documents", name))
+
+    def add(self, row: tuple[Any, ...], doc_id: int, text_bytes: int) -> None:
+        self._ids = (self._ids[0] if self._ids else doc_id, doc_id)
+        self._rows.append(row)
+        self.text_bytes += text_bytes
+        self._held_bytes += text_bytes
+        if self._held_bytes >= BATCH_BYTES:
+            self._flush()
+
+    def seal(self, about: dict[str, Any]) -> Part:
+        self._flush()
+        self._stack.close()
+        first, last = self._ids or (0, 0)
+        ids = {"first_doc_id": first, "last_doc_id": last}
+        return self._writer.part({"shard": self.name, **about, **ids, "text_bytes": self.text_bytes})
+
+    def abandon(self, kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def _flush(self) -> None:
+        if self._rows:
+            self._writer.write(_batch(self._rows, DOCUMENTS))
+        self._rows, self._held_bytes = [], 0
+
+
+class QuarantineWriter:
+    """Holds the quarantine rows of one unit, which are few, and writes them at its end."""
+
+    def __init__(self, root: str, unit: Unit) -> None:
+        self.parts: list[Part] = []
+        self._root, self._unit = root, unit
+        self._rows: list[tuple[Any, ...]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def add(self, source: str, file: InputFile, unit: BadUnit) -> None:
+        """Append one unit that could not be used."""
+        place = (source, file.file, unit.ordinal, file.uri, unit.member, unit.offset)
+        self._rows.append((*place, "ingest", unit.error, unit.detail, unit.raw_bytes, unit.sha256))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None and self._rows:
+            batch = _batch(self._rows, QUARANTINE)
+            self.parts.append(write_part(self._root, "ingest", "quarantine", self._unit.item, [batch]))
+
+
+def _batch(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, about.type) for column, about in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

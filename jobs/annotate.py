@@ -1,0 +1,82 @@
+"""annotate: one scan of text for everything local to a document: signals, quality, signatures, matches."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from curation import commits, storage
+from curation.annotate import PARTS, ScanTask, scan
+from curation.commits import Manifest, commit_from_json
+from curation.decontamination import benchmarks, index
+from curation.shards_table import Shard
+from curation.stages import item_key
+from jobs.job import Job, run_stage
+from jobs.quality_model import model_key
+from jobs.spark import run_shards
+
+Keys = Mapping[str, Mapping[str, str]]  # part -> shard -> key of the item
+
+
+def run(job: Job) -> dict[str, Manifest]:
+    """Compute the parts that are stale, shard by shard, and return the manifests of all parts of this recipe."""
+    parts = [part for part in PARTS if part in job.stages]
+    shards = job.shards()
+    keys = {part: {shard.shard: _key(job, part, shard) for shard in shards} for part in parts}
+    done = {part: commits.read_commits(job.root, part, keys[part]) for part in parts}
+    tasks = [task for shard in shards if (task := _task(job, shard, keys, done)).stale]
+    for result in run_shards(job.spark, _scan, sorted(tasks, key=lambda task: -task.shard.text_bytes)) if tasks else []:
+        for commit in map(commit_from_json, result):
+            done[commit.stage][commit.item] = commit
+    return {part: job.finish(part, [done[part][shard.shard] for shard in shards]) for part in parts}
+
+
+def _key(job: Job, part: str, shard: Shard) -> str:
+    upstream = [shard.key, model_key(job)] if part == "quality" else [shard.key]
+    return item_key(job.stages[part], upstream, shard.shard)
+
+
+def _task(job: Job, shard: Shard, keys: Keys, done: Mapping[str, Mapping[str, Any]]) -> ScanTask:
+    stale = {part: keys[part][shard.shard] for part in keys if shard.shard not in done[part]}
+    model = _model_url(job) if "quality" in stale else None
+    table = index_url(job) if "matches" in stale else None
+    return ScanTask(job.root, shard, stale, job.recipe.dedup, model, table)
+
+
+def _model_url(job: Job) -> str:
+    return storage.join(job.root, job.manifest("quality_model").parts("model")[0].file)
+
+
+def index_url(job: Job) -> str:
+    """Return where the benchmark index of this recipe stands; it is built once, by whoever needs it first."""
+    url = storage.join(job.root, "matches", "index", f"{job.key('matches')[:16]}.index")
+    settings = job.recipe.decontamination
+    if settings is not None and not storage.exists(url):
+        examples = [
+            example
+            for benchmark in settings.benchmarks
+            for example in benchmarks.read(
+                benchmark, lambda path: storage.open_raw(storage.resolve(job.input_root, path))
+            )
+        ]
+        storage.put_if_absent(url, index.build(examples, settings.mode).to_bytes())
+    return url
+
+
+def _scan(task: ScanTask) -> list[Mapping[str, Any]]:
+    standing = {part: commits.read_commit(task.root, part, task.shard.shard, key) for part, key in task.stale.items()}
+    stale = {part: key for part, key in task.stale.items() if standing[part] is None}
+    made = scan(ScanTask(task.root, task.shard, stale, task.dedup, task.model, task.index)) if stale else []
+    return [commit.to_json() for commit in (*made, *(c for c in standing.values() if c is not None))]
+
+
+def _run_all(job: Job) -> Manifest:
+    return list(run(job).values())[-1]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run this stage as a program."""
+    return run_stage("annotate", __doc__ or "", argv, _run_all)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

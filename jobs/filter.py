@@ -1,0 +1,134 @@
+"""filter: judge each document on its numbers by its source's profile, and say which rule it failed first."""
+
+import functools
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from curation import commits, storage
+from curation.commits import Manifest
+from curation.errors import RecipeError
+from curation.filtering import Evidence, judge
+from curation.identity import coin, unpack
+from curation.judging import judge_commit, verdict_part
+from curation.parts import Part, part_from_json, read_table
+from curation.profiles import Profile
+from curation.reasons import Drop
+from curation.recipe import Source
+from curation.shards_table import Shard
+from jobs.job import Job, run_stage
+from jobs.spark import run_shards
+
+_STAGE = "filter"
+
+
+@dataclass(frozen=True)
+class _Task:
+    root: str
+    shard: Shard
+    signals: Part
+    quality: Part | None
+    source: Source
+    profile: Profile
+    seed: int
+    damaged_files: frozenset[int]
+    removal_list: str | None
+
+
+def run(job: Job) -> Manifest:
+    """Judge every shard and commit all verdicts at once."""
+    shards = job.shards()
+    tasks = _tasks(job, shards)
+    parts = [part_from_json(part) for part in run_shards(job.spark, _judge, tasks)]
+    commit = judge_commit(_STAGE, job.inputs.digest, job.key(_STAGE), parts, shards)
+    return job.finish(_STAGE, [commits.put_commit(job.root, commit)])
+
+
+def _tasks(job: Job, shards: Sequence[Shard]) -> list[_Task]:
+    signals = {part.facts["shard"]: part for part in job.manifest("signals").parts("signals")}
+    quality = {p.facts["shard"]: p for p in job.manifest("quality").parts()} if "quality" in job.stages else {}
+    damaged = frozenset(
+        file["file"] for c in job.manifest("ingest").commits for file in c.counts["files"] if file["damaged_regions"]
+    )
+    removal = storage.resolve(job.input_root, job.recipe.removal_list) if job.recipe.removal_list else None
+    found = []
+    for shard in shards:
+        source = job.recipe.source_named(shard.source)
+        profile = job.recipe.profile[source.profile] if source.profile else Profile()
+        gives_up = damaged if source.damage == "quarantine_file" else frozenset[int]()
+        name = shard.shard
+        seed = job.recipe.seed
+        found.append(_Task(job.root, shard, signals[name], quality.get(name), source, profile, seed, gives_up, removal))
+    return found
+
+
+def _judge(task: _Task) -> Mapping[str, Any]:
+    numbers = read_table(task.root, task.signals).combine_chunks()
+    verdicts = _reference(numbers) if task.source.role == "reference" else _verdicts(task, numbers)
+    columns = {"doc_id": numbers["doc_id"], "text_bytes": numbers["text_bytes"], **verdicts}
+    return verdict_part(task.root, task.shard, _STAGE, {k: _one(v) for k, v in columns.items()}).to_json()
+
+
+def _reference(numbers: pa.Table) -> dict[str, Any]:
+    """A document that is matched against and never emitted goes no further, whatever it is like."""
+    words = {"fate": "drop", "reason": Drop.NOT_SELECTED.value, "detail": "reference"}
+    return {name: pa.array([word] * numbers.num_rows, pa.string()) for name, word in words.items()}
+
+
+def _verdicts(task: _Task, numbers: pa.Table) -> dict[str, Any]:
+    about = read_table(task.root, task.shard.part, ["doc_id", "language_hint", "url", "uri"]).combine_chunks()
+    scores = read_table(task.root, task.quality, ["quality_ppm"])["quality_ppm"] if task.quality else None
+    keys = numbers["doc_key"].to_pylist() if task.profile.pareto else []
+    evidence = Evidence(
+        signals=numbers.to_batches(max_chunksize=None)[0],
+        language_hint=_one(about["language_hint"]),
+        quality_ppm=_one(scores),
+        coins=np.array([coin(task.seed, key, "pareto") for key in keys]) if task.profile.pareto else None,
+        damage=_damage(task, about) if task.damaged_files else None,
+        removal=_removal(task, about) if task.removal_list else None,
+    )
+    found = judge(task.profile, evidence, task.source.language_before_extraction)
+    return {name: found[name] for name in found.schema.names}
+
+
+def _damage(task: _Task, about: pa.Table) -> pa.Array:
+    files = [unpack(doc_id).file for doc_id in about["doc_id"].to_pylist()]
+    return pa.array(["damaged_file" if file in task.damaged_files else "" for file in files])
+
+
+def _removal(task: _Task, about: pa.Table) -> pa.Array:
+    names = removal_names(str(task.removal_list))
+    rows = zip(about["doc_id"].to_pylist(), about["url"].to_pylist(), about["uri"].to_pylist(), strict=True)
+    return pa.array(
+        [
+            str(doc_id) in names or url in names or f"{task.source.name}:{uri}:{unpack(doc_id).record}" in names
+            for doc_id, url, uri in rows
+        ]
+    )
+
+
+@functools.lru_cache(maxsize=1)
+def removal_names(url: str) -> frozenset[str]:
+    """Return the lines of a removal list: doc_ids, SOURCE:PATH:RECORD or URLs. Raises RecipeError if it is no UTF-8."""
+    try:
+        lines = storage.read_bytes(url).decode().split("\n")
+    except UnicodeDecodeError:
+        raise RecipeError(f"{url}: the removal list is not UTF-8 text, one name a line") from None
+    return frozenset(line.strip() for line in lines if line.strip())
+
+
+def _one(column: Any) -> Any:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run this stage as a program."""
+    return run_stage(_STAGE, __doc__ or "", argv, run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""ingest: raw files in, sealed shards of documents out; every unit that is neither is counted with its reason."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from curation import commits
+from curation.commits import Commit, Manifest, commit_from_json
+from curation.quarantine import check_budgets
+from curation.sources.intake import UnitTask, ingest_unit
+from curation.stages import ingest_key
+from jobs.job import Job, run_stage
+from jobs.spark import run_shards
+
+
+def run(job: Job) -> Manifest:
+    """Ingest every unit that is not committed yet, largest first. Raises DataBudgetError if too much is unusable."""
+    stage = job.stages["ingest"]
+    keys = {unit.item: ingest_key(job.recipe, stage, unit, job.inputs.numbers) for unit in job.units}
+    done = commits.read_commits(job.root, "ingest", keys)
+    todo = sorted((unit for unit in job.units if unit.item not in done), key=lambda unit: -unit.bytes)
+    tasks = [UnitTask(job.root, job.input_root, job.recipe, unit, keys[unit.item], job.inputs.numbers) for unit in todo]
+    if tasks:
+        found = run_shards(job.spark, _ingest, tasks)
+        done |= {commit.item: commit for commit in map(commit_from_json, found)}
+    ordered = [done[unit.item] for unit in job.units]
+    check_budgets(_quarantined(ordered), _budgets(job))
+    return job.finish("ingest", ordered)
+
+
+def _ingest(task: UnitTask) -> Mapping[str, Any]:
+    standing = commits.read_commit(task.root, "ingest", task.unit.item, task.key)
+    commit = standing or commits.put_commit(task.root, ingest_unit(task))
+    return commit.to_json()
+
+
+def _quarantined(done: Sequence[Commit]) -> dict[str, tuple[int, int]]:
+    """Return source -> (quarantined, all) units."""
+    found: dict[str, tuple[int, int]] = {}
+    for commit in done:
+        for source, (units, _) in commit.counts["in"].items():
+            bad = commit.counts["quarantined"].get(source, 0)
+            before = found.get(source, (0, 0))
+            found[source] = (before[0] + bad, before[1] + units)
+    return found
+
+
+def _budgets(job: Job) -> dict[str, float]:
+    own = {source.name: source.max_quarantine_fraction for source in job.recipe.source}
+    shared = {
+        container.name: max(s.max_quarantine_fraction for s in job.recipe.source if s.from_ == container.name)
+        for container in job.recipe.container
+    }
+    return own | shared
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run this stage as a program."""
+    return run_stage("ingest", __doc__ or "", argv, run)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

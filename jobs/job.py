@@ -1,0 +1,204 @@
+"""One run of one recipe on one work folder: what every stage needs to know, and how a stage is begun and ended.
+
+Every entry point of this package takes the same arguments: `RECIPE --work DIR [--input ROOT] [--set key=value]…
+[--master MASTER]`.
+"""
+
+import argparse
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from curation import commits, storage
+from curation.commits import Commit, Manifest
+from curation.digests import value_digest
+from curation.errors import CurationError, RecipeError
+from curation.recipe import Recipe, load_recipe
+from curation.registry import Inputs, Registry, fingerprint_of, read_registry, register, survey, write_generation
+from curation.shards_table import Shard, shards_of
+from curation.stages import Stages, Unit, declare, units
+from jobs.spark import open_session, settings_in_force
+
+UNIT_BYTES = 64 << 20  # small input files read by one task; larger files are tasks of their own
+
+
+@dataclass
+class Job:
+    """A recipe, a work folder and the inputs found; Spark starts when a stage first needs it."""
+
+    recipe: Recipe
+    recipe_path: str
+    root: str
+    input_root: str
+    master: str | None
+    inputs: Inputs
+    stages: Stages
+    registries: tuple[Registry, Registry]
+    _spark: Any = field(default=None, repr=False)
+
+    @property
+    def spark(self) -> Any:
+        """The session, started at first use."""
+        if self._spark is None:
+            self._spark = open_session(self.master)
+        return self._spark
+
+    @property
+    def recipe_digest(self) -> str:
+        """What tells this recipe from another."""
+        return value_digest(self.recipe.model_dump(mode="json", by_alias=True))
+
+    @property
+    def source_names(self) -> dict[int, str]:
+        """The sources by registry number."""
+        return {number: name for name, number in self.inputs.numbers.items()}
+
+    @cached_property
+    def units(self) -> list[Unit]:
+        """The items of ingest."""
+        return units(self.inputs, UNIT_BYTES)
+
+    @property
+    def partitions(self) -> int:
+        """Partitions of a shuffle of narrow rows: four a core, so that a slow one is not waited for alone."""
+        return max(4, 4 * int(self.spark.sparkContext.defaultParallelism))
+
+    def register(self) -> None:
+        """Append the new input files to the work folder's register."""
+        write_generation(self.root, *self.registries)
+
+    def key(self, stage: str) -> str:
+        """Return the key of a stage."""
+        return self.stages.keys[stage]
+
+    def committed(self, stage: str) -> Manifest | None:
+        """Return the manifest of a stage for this run's inputs, or None."""
+        return commits.read_manifest(self.root, stage, self.key(stage), self.inputs.digest)
+
+    def manifest(self, stage: str) -> Manifest:
+        """Return the manifest of a stage that another one reads. Raises RecipeError (exit 2) if it is not committed."""
+        found = self.committed(stage)
+        if found is None:
+            raise RecipeError(
+                f"{stage} is not committed in {self.root} for this recipe and these inputs; "
+                f"run `curate run {self.recipe_path} --work {self.root}`, or the job of {stage} first"
+            )
+        return found
+
+    def shards(self) -> list[Shard]:
+        """Return the shards of documents that ingest committed, in order of doc_id."""
+        return shards_of(self.manifest("ingest"))
+
+    def finish(self, stage: str, done: Sequence[Commit], notes: Mapping[str, Any] | None = None) -> Manifest:
+        """Put the manifest of a stage, and return it."""
+        declared = self.stages[stage]
+        about = {
+            "version": declared.version,
+            "parameters": declared.parameters,
+            "libraries": declared.libraries,
+            "inputs": {name: self.key(name) for name in declared.inputs},
+            "spark": settings_in_force(self._spark) if self._spark is not None else {},
+            **(notes or {}),
+        }
+        manifest = Manifest(
+            stage, self.key(stage), self.inputs.digest, tuple(done), json.loads(json.dumps(about, default=dict))
+        )
+        return commits.put_manifest(self.root, manifest)
+
+
+def arguments(name: str, about: str) -> argparse.ArgumentParser:
+    """Return the parser that every entry point shares."""
+    parser = argparse.ArgumentParser(prog=name, description=about)
+    add_run_arguments(parser)
+    return parser
+
+
+def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what says which run is meant."""
+    parser.add_argument("recipe", metavar="RECIPE", help="path of a recipe, e.g. recipes/web.toml")
+    parser.add_argument("--work", required=True, metavar="DIR", help="work folder: a path or s3://bucket/prefix")
+    parser.add_argument(
+        "--input", metavar="ROOT", help="folder the recipe's inputs are relative to (default: the recipe's)"
+    )
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE", help="override a value of the recipe"
+    )
+    parser.add_argument("--master", metavar="MASTER", help="Spark master (default: all cores of this machine)")
+
+
+def open_job(options: argparse.Namespace) -> Job:
+    """Return the job that the command line describes; nothing is written yet. Raises RecipeError, IntegrityError."""
+    recipe = load_recipe(options.recipe, options.set)
+    root = storage.absolute(options.work)
+    input_root = storage.absolute(options.input or os.path.dirname(os.path.abspath(options.recipe)))
+    before = read_registry(root)
+    found = survey(recipe, input_root)
+    seen = _Seen(root)
+    after, inputs = register(before, recipe, found, lambda entry: seen.fingerprint(input_root, entry))
+    seen.save()
+    stages = declare(recipe, _assets(recipe, input_root))
+    return Job(recipe, options.recipe, root, input_root, options.master, inputs, stages, (before, after))
+
+
+def run_stage(name: str, about: str, argv: Sequence[str] | None, run: Callable[[Job], Manifest]) -> int:
+    """Run one stage as a program of its own: the `main` of each entry point. Returns the exit code."""
+    options = arguments(f"jobs/{name}.py", about).parse_args(argv)
+    try:
+        job = open_job(options)
+        job.register()
+        started = time.monotonic()
+        manifest = run(job)
+    except CurationError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    print(f"{manifest.stage}: {manifest.path} ({time.monotonic() - started:.1f} s)", file=sys.stderr)
+    return 0
+
+
+def _assets(recipe: Recipe, input_root: str) -> dict[str, str]:
+    """Return the sha256 of every file that the recipe names by path."""
+    paths = [*recipe.tokens.tokenizer.files]
+    if recipe.removal_list is not None:
+        paths.append(recipe.removal_list)
+    if recipe.quality_model is not None and recipe.quality_model.file is not None:
+        paths.append(recipe.quality_model.file)
+    if recipe.decontamination is not None:
+        paths += [benchmark.path for benchmark in recipe.decontamination.benchmarks]
+    try:
+        return {path: storage.sha256(storage.resolve(input_root, path)) for path in paths}
+    except FileNotFoundError as error:
+        raise RecipeError(f"{error.filename}: the recipe names this file, and it is not there") from None
+
+
+class _Seen:
+    """Fingerprints of local files by size and modification time, so that a second plan does not read them again.
+
+    A convenience beside the register: losing it costs one reading of the inputs, a wrong entry cannot be made
+    without changing a file behind its modification time.
+    """
+
+    def __init__(self, root: str) -> None:
+        self._url = storage.join(root, "seen.json")
+        try:
+            self._known: dict[str, list[str]] = json.loads(storage.read_bytes(self._url))
+        except (FileNotFoundError, ValueError):
+            self._known = {}
+        self._used: dict[str, list[str]] = {}
+
+    def fingerprint(self, input_root: str, entry: storage.Entry) -> str:
+        """Return the file's fingerprint, from memory if nothing about it changed."""
+        name, state = storage.join(input_root, entry.path), f"{entry.bytes} {entry.version}"
+        known = self._known.get(name)
+        print_ = known[1] if known is not None and known[0] == state else fingerprint_of(input_root, entry)
+        self._used[name] = [state, print_]
+        return print_
+
+    def save(self) -> None:
+        """Remember for the next plan."""
+        if self._used != self._known:
+            storage.replace(self._url, json.dumps(self._used, sort_keys=True).encode())

@@ -1,0 +1,42 @@
+"""The run lock: it warns that somebody else may be at work here. It forbids nothing.
+
+Two runs on one work folder are safe (who commits first wins) and only waste work; a lock left behind by a killed run
+must not stop the next one.
+"""
+
+import contextlib
+import json
+import os
+import socket
+import time
+import uuid
+from collections.abc import Callable, Iterator
+
+from curation import storage
+
+
+@contextlib.contextmanager
+def run_lock(root: str, warn: Callable[[str], None]) -> Iterator[None]:
+    """Stand in the work folder's list of runs while the block runs, and name the others that stand there."""
+    folder = storage.join(root, "locks")
+    for name in storage.list_names(folder):
+        warn(f"warning: {_describe(storage.join(folder, name))}; if it is dead, remove {storage.join(folder, name)}")
+    mine = storage.join(folder, f"{uuid.uuid4().hex}.json")
+    about = {
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }
+    storage.put_if_absent(mine, json.dumps(about).encode())
+    try:
+        yield
+    finally:
+        storage.delete(mine)
+
+
+def _describe(url: str) -> str:
+    try:
+        about = json.loads(storage.read_bytes(url))
+        return f"another run may be active here: process {about['pid']} on {about['host']}, since {about['started']}"
+    except (FileNotFoundError, ValueError, KeyError):
+        return "another run may be active here"

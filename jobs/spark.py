@@ -1,0 +1,218 @@
+"""The Spark session with every load-bearing setting pinned, and `run_shards`, the one way to map shards.
+
+Spark distributes numbers of shards; Python tasks open, read, write and commit. A task that fails says which
+class of error and where in the code, never what the shard held.
+"""
+
+import contextlib
+import gc
+import json
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from curation import errors
+from curation.errors import CurationError, InfrastructureError
+from jobs.java import ensure_java
+
+# Why each stands here is told in docs/scaling.md; what the running Spark does not know is left out and listed.
+SETTINGS = {
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
+    "spark.sql.files.ignoreCorruptFiles": "false",
+    "spark.sql.files.ignoreMissingFiles": "false",
+    "spark.hadoop.mapreduce.fileoutputcommitter.algorithm.version": "1",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "50000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
+    "spark.sql.execution.arrow.useLargeVarTypes": "false",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.execution.sortBeforeRepartition": "true",
+    "spark.sql.parquet.mergeSchema": "false",
+    "spark.speculation": "false",
+    "spark.executorEnv.PYTHONHASHSEED": "0",
+    "spark.python.worker.reuse": "true",
+    "spark.ui.showConsoleProgress": "false",
+}
+_LOCAL = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "2g",
+    "spark.ui.enabled": "false",
+    "spark.python.unix.domain.socket.enabled": "true",  # 25 ms a task over TCP, 6 ms over a socket (Spark 4.1 on)
+}
+
+
+def open_session(master: str | None = None, settings: dict[str, str] | None = None) -> Any:
+    """Return the session, with Java found and every setting of `SETTINGS` in force.
+
+    `master` defaults to what spark-submit gave, else to all cores of this machine with four attempts a task:
+    `local[N]` alone never retries.
+    """
+    os.environ["JAVA_HOME"] = str(ensure_java().home)
+    from pyspark import SparkConf
+    from pyspark.sql import SparkSession
+
+    submitted = SparkConf().get("spark.master", None)
+    master = master or submitted or f"local[{os.cpu_count()},4]"
+    if master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    builder = SparkSession.builder.master(master).appName("curate")
+    pinned = {**SETTINGS, **(_LOCAL if master.startswith("local") else {}), **(settings or {})}
+    for name, value in pinned.items():
+        if submitted is None or SparkConf().get(name, None) is None or name in SETTINGS:
+            builder = builder.config(name, value)
+    try:
+        session = builder.getOrCreate()
+    except _engine_failures() as error:
+        raise InfrastructureError(
+            f"Spark did not start on {master} ({type(error).__name__}); see `curate doctor`"
+        ) from None
+    session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+class ShardFailure(Exception):
+    """A task's error, as JSON: its class, its place in the code, and our own message if it is one of ours."""
+
+
+def run_shards(spark: Any, work: Callable[[Any], Any], payloads: Sequence[Any]) -> list[Any]:
+    """Return `work(payload)` for each payload, in order; one task each, anywhere on the cluster.
+
+    `work` must be idempotent: retries, speculative copies and other drivers may run it again. What it returns
+    must be small plain data (JSON), since it comes to the driver.
+
+    Raises:
+        CurationError: the first failure, of its own class if the task raised one of ours.
+    """
+    if not payloads:
+        return []
+    table = spark.sparkContext.broadcast(list(payloads))
+    # range(0, n, 1, n): partition i holds the number i and nothing else, on every version, without a shuffle
+    numbers = spark.range(0, len(payloads), 1, len(payloads))
+    rows = collect(numbers.mapInArrow(_Task(table, work), "number long, result string"))
+    table.destroy()
+    results = {row["number"]: json.loads(row["result"]) for row in rows}
+    return [results[number] for number in range(len(payloads))]
+
+
+def shard_rows(
+    spark: Any, work: Callable[[Any], Iterator[pa.RecordBatch]], payloads: Sequence[Any], schema: str
+) -> Any:
+    """Return a DataFrame of the narrow rows that `work(payload)` yields; one task per payload."""
+    if not payloads:
+        return spark.createDataFrame([], schema)
+    table = spark.sparkContext.broadcast(list(payloads))
+    return spark.range(0, len(payloads), 1, len(payloads)).mapInArrow(_Rows(table, work), schema)
+
+
+def collect(frame: Any) -> list[Any]:
+    """Return a narrow DataFrame's rows; a task's failure comes back as what it was."""
+    with engine_errors():
+        return list(frame.collect())
+
+
+def stream(frame: Any) -> Iterator[Any]:
+    """Yield a narrow DataFrame's rows partition by partition, so that the driver holds one partition."""
+    with engine_errors():
+        yield from frame.toLocalIterator()
+
+
+def in_batches(work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> Callable[[Any], Any]:
+    """Return a function for mapInArrow that hides foreign errors as `run_shards` does."""
+    return _Batches(work)
+
+
+@contextlib.contextmanager
+def engine_errors() -> Iterator[None]:
+    """Turn what Spark raises into the task's own error, or into InfrastructureError."""
+    try:
+        yield
+    except _engine_failures() as error:
+        raise _cause(str(error)) from None
+
+
+def settings_in_force(spark: Any) -> dict[str, str]:
+    """Return the pinned settings as the session has them, and its version; those it does not know are absent."""
+    found = {name: spark.conf.get(name, None) for name in SETTINGS}
+    return {"spark.version": spark.version, **{name: value for name, value in found.items() if value is not None}}
+
+
+class _Task:
+    def __init__(self, table: Any, work: Callable[[Any], Any]) -> None:
+        self._table, self._work = table, work
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                with _task_boundary():
+                    result = json.dumps(self._work(self._table.value[number]))
+                yield pa.RecordBatch.from_arrays(
+                    [pa.array([number]), pa.array([result], pa.string())], ["number", "result"]
+                )
+        gc.freeze()  # Spark collects garbage after every task; models and modules loaded by now stay anyway
+
+
+class _Rows:
+    def __init__(self, table: Any, work: Callable[[Any], Iterator[pa.RecordBatch]]) -> None:
+        self._table, self._work = table, work
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with _task_boundary():
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    yield from self._work(self._table.value[number])
+        gc.freeze()
+
+
+class _Batches:
+    def __init__(self, work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> None:
+        self._work = work
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with _task_boundary():
+            yield from self._work(batches)
+        gc.freeze()
+
+
+@contextlib.contextmanager
+def _task_boundary() -> Iterator[None]:
+    """The one place where a task's errors are caught: their text may quote a document, and Spark would log it."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001
+        frames = traceback.extract_tb(error.__traceback__)[-3:]
+        told = {
+            "error": type(error).__name__,
+            "message": str(error) if isinstance(error, CurationError) else "",
+            "at": [f"{os.path.basename(frame.filename)}:{frame.lineno} {frame.name}" for frame in frames],
+        }
+        raise ShardFailure(json.dumps(told)) from None
+
+
+def _cause(text: str) -> CurationError:
+    found = re.search(r"ShardFailure: (\{.*\})", text)
+    if found is None:
+        return InfrastructureError(
+            "Spark lost a worker or an executor, or the driver's JVM; run the same command again"
+        )
+    told = json.loads(found[1])
+    kind: type[CurationError] | None = getattr(errors, told["error"], None)
+    if kind is not None and issubclass(kind, CurationError):
+        return kind(told["message"])
+    return InfrastructureError(f"a task failed with {told['error']} at {' < '.join(reversed(told['at']))}")
+
+
+def _engine_failures() -> tuple[type[BaseException], ...]:
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException, PySparkRuntimeError
+
+    return (PySparkException, PySparkRuntimeError, Py4JError, ConnectionError)
