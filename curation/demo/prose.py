@@ -20,19 +20,9 @@ OPENWEBTEXT2_ARTICLES = 500
 MIN_TEXT_CHARACTERS, MIN_TITLE_CHARACTERS = 1_000, 30  # RealNews' own bounds
 MIN_SPEECH_CHARACTERS = 600
 FOREIGN_SPEECHES_PER_PARLIAMENT = 250
-_OLD_TESTAMENT = (
-    "genesis",
-    "exodus",
-    "joshua",
-    "judges",
-    "ruth",
-    "1 samuel",
-    "2 samuel",
-    "1 kings",
-    "2 kings",
-    "esther",
-)
-_NARRATIVE = frozenset((*_OLD_TESTAMENT, "matthew", "mark", "luke", "john", "acts"))
+_OLD_TESTAMENT = ("genesis", "exodus", "joshua", "judges", "ruth", "esther", "daniel", "jonah")
+_NUMBERED = ("1 samuel", "2 samuel", "1 kings", "2 kings")
+_NARRATIVE = frozenset((*_OLD_TESTAMENT, *_NUMBERED, "matthew", "mark", "luke", "john", "acts"))
 _DETACHED = re.compile(r"\s*(['!.?])")
 _FOREIGN = ("de/{}-bundestag", "es/{}-congreso", "nl/{}-tweedekamer")
 _SPEECHES = "parlspeech-v2-sample"
