@@ -11,13 +11,9 @@ import random
 import tarfile
 from pathlib import Path
 
-STOP = "the of and to in that is with for on as was by it from at".split()
-NOUNS = (
-    "river garden letter captain harbour market winter morning window history village kingdom science question "
-    "council theory mountain library soldier painter machine forest station journey language doctor island bridge "
-    "teacher mirror border palace ladder candle orchard meadow thunder compass lantern engine valley temple farmer"
-).split()
-VERBS = "carried opened followed described measured crossed visited repaired counted observed answered gathered".split()
+STOP = ["the", "of", "and", "to", "in", "that", "is", "with", "for", "on", "as", "was", "by", "it", "from", "at"]
+NOUNS = ["river", "garden", "letter", "captain", "harbour", "market", "winter", "morning", "window", "history", "village", "kingdom", "science", "question", "council", "theory", "mountain", "library", "soldier", "painter", "machine", "forest", "station", "journey", "language", "doctor", "island", "bridge", "teacher", "mirror", "border", "palace", "ladder", "candle", "orchard", "meadow", "thunder", "compass", "lantern", "engine", "valley", "temple", "farmer"]
+VERBS = ["carried", "opened", "followed", "described", "measured", "crossed", "visited", "repaired", "counted", "observed", "answered", "gathered"]
 
 BENCHMARK = "seventeen silver herons crossed the frozen estuary before the harbour lamps were lit on saturday evening"
 
@@ -122,9 +118,7 @@ def _write_jsonl(path: Path, rows: list[object], compress: bool = True) -> None:
 
 def _write_pile(path: Path) -> None:
     sets = ["Wikipedia (en)", "HackerNews", "OpenWebText2"]
-    rows: list[object] = [
-        {"text": prose(500 + n), "meta": {"pile_set_name": sets[n % 3]}} for n in range(60)
-    ]
+    rows: list[object] = [{"text": prose(500 + n), "meta": {"pile_set_name": sets[n % 3]}} for n in range(60)]
     _write_jsonl(path, rows)
 
 

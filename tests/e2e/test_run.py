@@ -7,14 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from conftest import Finished, digests, run
-from corpus import add_file, write_corpus, write_recipe
+from corpus import write_corpus, write_recipe
 
-from curation import commits, ledger
-from curation.errors import IntegrityError
+from curation import ledger
 from curation.registry import read_registry
 from curation.shards.reader import PairReader
 from curation.shards.tokenizer import TokenizerSpec, load
@@ -39,7 +37,9 @@ def test_every_stage_and_source_balances(finished: Finished) -> None:
 
 def test_the_first_counts_are_those_of_the_files_themselves(finished: Finished) -> None:
     received = {e.source: e.received.units for e in lines(finished.work, finished.latest) if e.stage == "ingest"}
-    news = [len(subprocess.check_output(["gzip", "-dc", path]).split(b"\n")) - 1 for path in finished.root.glob("news/*")]
+    news = [
+        len(subprocess.check_output(["gzip", "-dc", path]).split(b"\n")) - 1 for path in finished.root.glob("news/*")
+    ]
     members = subprocess.check_output(["tar", "-tzf", finished.root / "books/a.tar.gz"]).split()
     pile = subprocess.check_output(["gzip", "-dc", finished.root / "pile/00.jsonl.gz"]).count(b"\n")
     assert received["news"] == sum(news)
@@ -100,7 +100,9 @@ def test_no_benchmark_text_is_left(finished: Finished) -> None:
 def test_the_shards_decode_to_the_corpus(finished: Finished) -> None:
     folder = finished.work / str(finished.latest.manifests["tokenize"].notes["shards"])
     tokenizer = load(TokenizerSpec(builtin="gpt2"), lambda path: Path(path).read_bytes())
-    texts = {(row["doc_id"], row["piece"]): row["text"] for row in rows(finished.work, finished.latest, "assemble", "corpus")}
+    texts = {
+        (row["doc_id"], row["piece"]): row["text"] for row in rows(finished.work, finished.latest, "assemble", "corpus")
+    }
     found = rows(finished.work, finished.latest, "tokenize", "token_documents")
     assert {(row["doc_id"], row["piece"]) for row in found} == set(texts)
     for row in found:
@@ -130,7 +132,9 @@ def test_partitions_and_the_order_of_files_change_nothing(finished: Finished, tm
         path.write_bytes(path.read_bytes())
     recipe = write_recipe(tmp_path, finished.recipe.read_text().replace('"news/*.jsonl.gz"', '"news/b*", "news/a*"'))
     program = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); from conftest import *; import json; "
-    program += f"print(json.dumps(digests(run({str(recipe)!r}, {str(tmp_path / 'work')!r}, '--master', 'local[{cores},4]'))))"
+    program += (
+        f"print(json.dumps(digests(run({str(recipe)!r}, {str(tmp_path / 'work')!r}, '--master', 'local[{cores},4]'))))"
+    )
     environment = {**os.environ, "PYTHONHASHSEED": str(cores), "PYTHONPATH": str(ROOT)}
     output = subprocess.run([sys.executable, "-c", program], env=environment, stdout=subprocess.PIPE, check=True)
     found = json.loads(output.stdout)
