@@ -20,14 +20,8 @@ _ZSTD_DESCRIPTOR = 0b1010_0000  # content size in 4 bytes, single segment, no ch
 def gzip_member(data: bytes) -> bytes:
     """Return `data` as one gzip member of stored blocks."""
     blocks = b"".join(_stored_blocks(data))
-<<<<<<< HEAD
-    return (
-        _GZIP_HEADER + blocks + zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
-    )
-=======
     trailer = zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
     return _GZIP_HEADER + blocks + trailer
->>>>>>> demo
 
 
 def _stored_blocks(data: bytes) -> Iterator[bytes]:

@@ -24,16 +24,8 @@ _OLD_TESTAMENT = ("genesis", "exodus", "joshua", "judges", "ruth", "esther", "da
 _NUMBERED = ("1 samuel", "2 samuel", "1 kings", "2 kings")
 _NARRATIVE = frozenset((*_OLD_TESTAMENT, *_NUMBERED, "matthew", "mark", "luke", "john", "acts"))
 _DETACHED = re.compile(r"\s*(['!.?])")
-<<<<<<< HEAD
-_FOREIGN = (
-    "de/parlspeech-v2-sample-bundestag",
-    "es/parlspeech-v2-sample-congreso",
-    "nl/parlspeech-v2-sample-tweedekamer",
-)
-=======
 _FOREIGN = ("de/{}-bundestag", "es/{}-congreso", "nl/{}-tweedekamer")
 _SPEECHES = "parlspeech-v2-sample"
->>>>>>> demo
 
 
 def openwebtext2(wheels: Wheels) -> Iterator[str]:

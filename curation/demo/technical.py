@@ -30,14 +30,8 @@ def articles(wheels: Wheels) -> Iterator[str]:
 
 def code_files(wheels: Wheels) -> Iterator[str]:
     """Yield source files, each whole."""
-<<<<<<< HEAD
-    files = {
-        f"{package.file}/{name}": (package, name) for package in _REPOSITORIES for name in _sources(wheels, package)
-    }
-=======
     sources = ((package, name) for package in _REPOSITORIES for name in _sources(wheels, package))
     files = {f"{package.file}/{name}": (package, name) for package, name in sources}
->>>>>>> demo
     for path in pick(files, GITHUB_FILES, "github"):
         yield wheels.read(*files[path]).decode("utf-8", "replace")
 

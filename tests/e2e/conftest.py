@@ -1,7 +1,6 @@
 """One finished run of the small corpus, shared by the tests that only look at it."""
 
 import argparse
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,8 +35,8 @@ def digests(latest: Latest) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Finished]:
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
     root = tmp_path_factory.mktemp("corpus")
     write_corpus(root)
     recipe = write_recipe(root)
-    yield Finished(root, recipe, root / "work", run(recipe, root / "work"))
+    return Finished(root, recipe, root / "work", run(recipe, root / "work"))
