@@ -1,9 +1,9 @@
 """Equal content hashes are equal words, and so equal shingles."""
 
 import pyarrow as pa
+from dedup_texts import SEPARATORS, as_slice, batches, words_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import SEPARATORS, as_slice, batches, words_of
 from xxhash import xxh3_128_digest
 
 from curation.dedup.exact import content_hash

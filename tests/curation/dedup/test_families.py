@@ -4,8 +4,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from candidates import Candidate as Row
-from candidates import fates, first_of_component, jaccard_ppm, rows_from_texts, run, share_a_band
+from dedup_rows import Candidate as Row
+from dedup_rows import fates, first_of_component, jaccard_ppm, rows_from_texts, run, share_a_band
 
 from curation.dedup.greedy import ComponentWalk, GreedyWalk
 

@@ -4,7 +4,7 @@ from dataclasses import astuple
 
 import numpy as np
 import pytest
-from candidates import Candidate, fates, first_of_component, greedy, rows_of, run
+from dedup_rows import Candidate, fates, first_of_component, greedy, rows_of, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

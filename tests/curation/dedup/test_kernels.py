@@ -7,16 +7,16 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from dedup_texts import as_slice, batches
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import as_slice, batches
 
 from curation.dedup import kernels
 from curation.dedup.kernels import PADDING, compiled, plain
 from curation.dedup.minhash import affine32
 from curation.dedup.normalise import lower
 
-WITHOUT_NUMBA = Path(__file__).with_name("everything.py")
+WITHOUT_NUMBA = Path(__file__).with_name("dedup_digest.py")
 
 
 def same(one, other):

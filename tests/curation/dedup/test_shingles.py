@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
+from dedup_texts import as_slice, batches, words_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import as_slice, batches, words_of
 
 from curation.dedup.shingles import Shingles, sets_of, shingle, shingle_sets
 
