@@ -201,7 +201,7 @@ def ngrams(items: Hashes, offsets: Integers, length: int, out_offsets: Integers)
 def collapse(data: Bytes, offsets: Integers) -> tuple[Bytes, Integers]:
     out = np.empty(offsets[-1] + PADDING, np.uint8)
     out_offsets = np.zeros(offsets.size, np.int64)
-    used = 0
+    used = np.int64(0)
     for d in range(offsets.size - 1):
         after_space = np.int64(1)  # so that a document does not begin with one
         for byte in data[offsets[d] : offsets[d + 1]]:  # without a branch: whitespace is hard to foresee
