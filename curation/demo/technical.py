@@ -30,9 +30,8 @@ def articles(wheels: Wheels) -> Iterator[str]:
 
 def code_files(wheels: Wheels) -> Iterator[str]:
     """Yield source files, each whole."""
-    files = {
-        f"{package.file}/{name}": (package, name) for package in _REPOSITORIES for name in _sources(wheels, package)
-    }
+    sources = ((package, name) for package in _REPOSITORIES for name in _sources(wheels, package))
+    files = {f"{package.file}/{name}": (package, name) for package, name in sources}
     for path in pick(files, GITHUB_FILES, "github"):
         yield wheels.read(*files[path]).decode("utf-8", "replace")
 
@@ -50,9 +49,10 @@ def _documentation(source: str) -> Iterator[tuple[str, str]]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             yield node.name, ast.get_docstring(node) or ""
-        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):  # functions documented by name
-            if isinstance(node.value.value, str) and isinstance(node.targets[0], ast.Name):
-                yield node.targets[0].id, node.value.value.strip()
+        elif isinstance(node, ast.Assign):  # function_docs.py: a name and its article
+            match node.targets[0], node.value:
+                case ast.Name(id=name), ast.Constant(value=str(text)):
+                    yield name, text.strip()
 
 
 def _sources(wheels: Wheels, package: Package) -> list[str]:

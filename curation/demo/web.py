@@ -1,8 +1,9 @@
 """Two Common Crawl snapshots: WARC files of real web pages, captured as the crawler captures them.
 
 Pages are documentation and product pages with their navigation, some in other languages. Both snapshots hold some pages
-unchanged (a recrawl), and some in an older and a newer edition (near-duplicates). Among them stand what every crawl
-meets: style sheets and images, a page cut at the crawler's limit, a page in an old encoding, a revisit record.
+unchanged (a recrawl), and some in an older and a newer edition (near-duplicates). Among them stands what every crawl
+meets: style sheets and images, plain text (debates in other languages), a page cut at the crawler's limit, a page in an
+old encoding, a revisit record.
 Hosts are below example.org: the pages were never crawled, and no address of theirs is claimed.
 """
 
@@ -16,13 +17,15 @@ from urllib.parse import quote
 
 from curation.demo.containers import gzip_member
 from curation.demo.packages import MACAULAY2, MHI_HELP_1, MHI_HELP_2, ODOO, Package
+from curation.demo.prose import foreign_debates
 from curation.demo.wheels import Wheels, pick
 
-PAGES_PER_SNAPSHOT = 900  # of Macaulay2's 11,859
-RECRAWLED_PAGES = 250  # of them, in both snapshots
-MIN_PAGE_BYTES = 4_000
+PAGES_PER_SNAPSHOT = 1_200  # of Macaulay2's 11,859
+RECRAWLED_PAGES = 300  # of them, in both snapshots
+MIN_PAGE_BYTES = 7_000
 FILES_PER_SNAPSHOT = 2
 TRUNCATED_BYTES = 6_000
+PLAIN_TEXTS = 40
 _NOT_PAGES = (".css", ".js", ".svg", ".png", ".gif")
 _MEDIA_TYPES = {
     "css": "text/css",
@@ -84,6 +87,7 @@ def _mixed(wheels: Wheels, pages: list[str], help_pages: Package, odoo: list[Pac
     captures[7] = replace(captures[7], body=captures[7].body[:TRUNCATED_BYTES], is_truncated=True)
     captures += [_in_latin_1(capture) for capture in captures if "facturae" in capture.url]
     captures += [_capture(wheels, help_pages, name) for name in pick(wheels.names(help_pages, _is_asset), 12)]
+    captures += [_plain_text(text) for text in pick(foreign_debates(wheels), PLAIN_TEXTS, help_pages.version)]
     by_url = {capture.url: capture for capture in captures}
     return [by_url[url] for url in sorted(by_url, key=lambda url: hashlib.sha256(url.encode()).digest())]
 
@@ -94,15 +98,20 @@ def _capture(wheels: Wheels, package: Package, name: str) -> Capture:
     return Capture(url, _MEDIA_TYPES.get(suffix, "text/html; charset=UTF-8"), wheels.read(package, name))
 
 
+def _plain_text(text: str) -> Capture:
+    name = hashlib.sha256(text.encode()).hexdigest()[:12]
+    return Capture(f"https://debates.example.org/{name}.txt", "text/plain; charset=UTF-8", text.encode())
+
+
 def _in_latin_1(capture: Capture) -> Capture:
-    """The same page as an older server sends it: only the HTTP header tells the encoding."""
+    """The same page as an older server sends it."""
     text = capture.body.decode().replace('charset=utf-8"', 'charset=iso-8859-1"')
     body = text.encode("iso-8859-1", "xmlcharrefreplace")
     return Capture(capture.url + "?old", "text/html; charset=ISO-8859-1", body)
 
 
 def _is_page(name: str) -> bool:
-    return name.endswith(".html") and not name.startswith("odoo/") or name.endswith("static/description/index.html")
+    return name.endswith(".html") and (not name.startswith("odoo/") or name.endswith("static/description/index.html"))
 
 
 def _is_asset(name: str) -> bool:

@@ -6,10 +6,9 @@ still gave is kept and flagged.
 
 import re
 import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 
-import brotli
+import brotli  # type: ignore[import-untyped]
 from backports import zstd
 
 from curation.limits import Limits
@@ -82,7 +81,8 @@ def charset_of(content_type: str) -> str | None:
 
 def _join_chunks(body: bytes) -> Body:
     """Join the chunks of a chunked body; one that does not begin with a chunk was joined by the crawler already."""
-    pieces, position = [], 0
+    pieces: list[bytes] = []
+    position = 0
     while match := _CHUNK_SIZE.match(body, position):
         begin, size = match.end(), int(match[1], 16)
         if size == 0:
@@ -141,11 +141,11 @@ class _Brotli:
         self._decoder = brotli.Decompressor()
 
     def __call__(self, data: bytes) -> bytes:
-        return self._decoder.process(data, output_buffer_limit=_STEP_BYTES)
+        return self._decoder.process(data, output_buffer_limit=_STEP_BYTES)  # type: ignore[no-any-return]
 
     @property
     def done(self) -> bool:
-        return self._decoder.is_finished()
+        return self._decoder.is_finished()  # type: ignore[no-any-return]
 
 
 def _expand(decoder: "_Inflate | _Zstd | _Brotli", body: bytes, limits: Limits) -> tuple[bytes, bool]:

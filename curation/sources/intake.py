@@ -21,10 +21,10 @@ from curation.recipe import Recipe, Source, readings
 from curation.registry import InputFile
 from curation.sources.options import ReaderOptions
 from curation.sources.registry import read_file
-from curation.sources.sealing import QuarantineWriter, ShardWriter
+from curation.sources.sealing import DocumentRow, QuarantineWriter, ShardWriter, document_row
 from curation.sources.units import BadUnit, FileEnd, Record, Skipped
 from curation.stages import Unit
-from curation.text.pipeline import DocumentText, document_text
+from curation.text.pipeline import document_text
 
 
 @dataclass(frozen=True)
@@ -133,20 +133,18 @@ class _Intake:
         if isinstance(made, BadUnit):
             self._refuse(source.name, file, made)
             return
-        document, encoded = made
-        self.account.repaired.update(document.repaired)
-        self.shards[source.name].add(file, key, record, document, encoded)
+        self.account.repaired.update(made.repairs)
+        self.shards[source.name].add(file, key, record, made)
 
-    def _text(self, source: Source, record: Record) -> tuple[DocumentText, bytes]:
+    def _text(self, source: Source, record: Record) -> DocumentRow:
         document = document_text(
             record,
             extract=source.extract,
             repair=source.repair,
             clean=source.clean,
-            languages=source.language_before_extraction,
-            limits=self.task.recipe.limits,
+            languages=source.language_before_extraction or None,
         )
-        return document, document.text.encode()
+        return document_row(record, document)
 
     def _refuse(self, source: str, file: InputFile, unit: BadUnit) -> None:
         self.account.quarantined[source] += 1

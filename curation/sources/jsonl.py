@@ -1,8 +1,8 @@
 """JSON lines: one record per LF-ended line, text under one key, everything else metadata.
 
 Accepted, because published archives have it: a bare JSON string as the whole record, `text` as a list of paragraphs
-(joined by a blank line), `meta` or `metadata` as an object or as a string that holds one. A line that is none of this becomes a bad unit, and the next line is read as if nothing
-had happened.
+(joined by a blank line), `meta` or `metadata` as an object or as a string that holds one. A line that is none of this
+becomes a bad unit, and the next line is read as if nothing had happened.
 """
 
 from collections.abc import Callable, Iterator

@@ -4,13 +4,14 @@ Also the rows of what could not be used. Both belong to one unit of input files 
 """
 
 import contextlib
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
 import pyarrow as pa
 from xxhash import xxh3_128_digest
 
-from curation.digests import canonical_json
+from curation.digests import canonical_text
 from curation.identity import Place, pack
 from curation.parts import Part, PartWriter, write_part
 from curation.registry import InputFile
@@ -21,6 +22,33 @@ from curation.text.pipeline import DocumentText
 from schemas.tables import DOCUMENTS, QUARANTINE
 
 BATCH_BYTES = 2 << 20  # of text held as Python rows before they become an Arrow batch
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentRow:
+    """The columns of one document that come from its content; all strings encode as UTF-8.
+
+    `about` is language_hint, url, title, timestamp and metadata, in the order of the table.
+    """
+
+    text: str
+    text_bytes: int
+    text_digest: bytes
+    about: tuple[str | None, ...]
+    repairs: tuple[str, ...]
+
+
+def document_row(record: Record, document: DocumentText) -> DocumentRow:
+    """Return the row of a record's text. Raises UnicodeEncodeError if the text holds lone surrogates."""
+    encoded = document.text.encode()
+    names = (document.language_hint, record.url, record.title, record.timestamp)
+    about = (*map(_encodable, names), _encodable(canonical_text(record.metadata)))
+    return DocumentRow(document.text, len(encoded), xxh3_128_digest(encoded), about, document.repairs)
+
+
+def _encodable(value: str | None) -> str | None:
+    """Return a string about a document with lone surrogates replaced: JSON may hold them, tables may not."""
+    return None if value is None else value.encode("utf-8", "replace").decode()
 
 
 class ShardWriter:
@@ -35,8 +63,8 @@ class ShardWriter:
     def __enter__(self) -> Self:
         return self
 
-    def add(self, file: InputFile, key: int, record: Record, document: DocumentText, encoded: bytes) -> None:
-        """Append one document; `encoded` is its text in UTF-8."""
+    def add(self, file: InputFile, key: int, record: Record, document: DocumentRow) -> None:
+        """Append one document."""
         if self._open is None:
             name = shard_name(self._number, self._unit.files[0].file, len(self.parts))
             self._open = _OpenShard(self._root, name)
@@ -46,21 +74,17 @@ class ShardWriter:
             key,
             self._source,
             self._open.name,
-            len(encoded),
+            document.text_bytes,
             record.raw_bytes,
-            document.language_hint,
-            record.url,
-            record.title,
-            record.timestamp,
-            canonical_json(document.metadata).decode("utf-8", "replace"),
+            *document.about,
             file.uri,
             record.member,
             record.offset,
-            xxh3_128_digest(encoded),
+            document.text_digest,
             record.damage or "",
             document.text,
         )
-        self._open.add(row, doc_id, len(encoded))
+        self._open.add(row, doc_id, document.text_bytes)
         if self._open.text_bytes >= self._seal_bytes:
             self._seal()
 

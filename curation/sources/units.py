@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 Form = Literal["text", "html"]
 Coordinates = Literal["file", "stream"]
-UnitErrorClass = Literal["decode", "parse", "truncated", "bomb", "unsafe_member", "too_large"]
+UnitErrorClass = Literal["decode", "parse", "truncated", "bomb", "unsafe_member", "too_large", "crash", "timeout"]
 
 
 @dataclass(frozen=True, slots=True)

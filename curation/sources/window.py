@@ -5,6 +5,7 @@ that no record is put together across one.
 """
 
 from collections import deque
+
 from curation.sources.compression import Boundary, Data, Expanded, Gap
 from curation.sources.units import Coordinates, FileEnd
 

@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from curation.errors import InfrastructureError, RecipeError
 
 POSITIVE, NEGATIVE = "__label__positive", "__label__negative"
-MAX_SCORED_KIB = 64  # about 10,000 words: a book is judged by its beginning, in 4 ms
+MAX_SCORED_KIB = 64  # about 10,000 words: a book is judged by its beginning
 _PPM = 1_000_000
 _END_OF_EXAMPLE = "</s>"
 # With one thread, fastText initialises a tenth of its matrix and trains on whatever the rest of that memory held (its
@@ -41,8 +41,8 @@ _BATCH = 512  # texts handed to fastText together
 class Parameters(BaseModel):
     """How the classifier is trained. The paper fixes the word pairs; it is silent about the rest.
 
-    The defaults give an 82 MB model that reads 4 million words a second and pass in training. Thread and seed are not
-    here: more than one thread makes different bytes each time.
+    The defaults give a model of 50 to 100 MB and train on 4 million words a second. Threads are not here: more than one
+    makes different bytes each time.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

@@ -75,6 +75,10 @@ def test_a_threshold_that_is_not_a_whole_number_is_an_error_that_names_the_unit(
         profile(signals={"max_digit_ppm": limit})
 
 
+def test_a_threshold_may_be_zero() -> None:
+    assert profile(signals={"max_digit_ppm": 0}).signals[0].limit == 0
+
+
 @pytest.mark.parametrize("kind", ["length", "signals"])
 def test_a_minimum_above_the_maximum_is_an_error(kind: str) -> None:
     with pytest.raises(ValidationError, match="min_words is above max_words"):

@@ -199,21 +199,19 @@ def ngrams(items: Hashes, offsets: Integers, length: int, out_offsets: Integers)
 
 @loop
 def collapse(data: Bytes, offsets: Integers) -> tuple[Bytes, Integers]:
-    out = np.full(offsets[-1] + PADDING, WHITESPACE, np.uint8)
+    out = np.empty(offsets[-1] + PADDING, np.uint8)
     out_offsets = np.zeros(offsets.size, np.int64)
-    used = 0
+    used = np.int64(0)
     for d in range(offsets.size - 1):
-        start, in_word = used, False
-        for i in range(offsets[d], offsets[d + 1]):
-            if data[i] > WHITESPACE:
-                if not in_word and used > start:
-                    used += 1  # the space is there already
-                out[used] = data[i]
-                used += 1
-                in_word = True
-            else:
-                in_word = False
+        after_space = np.int64(1)  # so that a document does not begin with one
+        for byte in data[offsets[d] : offsets[d + 1]]:  # without a branch: whitespace is hard to foresee
+            is_space = np.int64(byte <= WHITESPACE)
+            out[used] = max(byte, np.uint8(WHITESPACE))
+            used += 1 - (is_space & after_space)
+            after_space = is_space
+        used -= after_space & np.int64(used > out_offsets[d])
         out_offsets[d + 1] = used
+    out[used : used + PADDING] = WHITESPACE
     return out[: used + PADDING], out_offsets
 
 

@@ -169,7 +169,7 @@ def test_a_batch_is_scored_like_its_texts_alone_whatever_its_size(model: quality
 def test_a_sixteen_mib_text_takes_no_longer_than_its_beginning(model: quality.Model) -> None:
     begin = time.process_time()
     model.score(pa.array(["word " * (16 * 2**20 // 5)]))
-    assert time.process_time() - begin < 1.0  # 5 ms alone; reading all of it would take seconds
+    assert time.process_time() - begin < 1.0  # 10 ms measured; reading all of it would take seconds
 
 
 def test_a_model_is_loaded_once_until_its_file_changes(model_file: Path, tmp_path: Path) -> None:
