@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from curation import commits, storage
 from curation.commits import Manifest
-from curation.errors import RecipeError
+from curation.errors import IntegrityError, RecipeError
 
 NAME = "latest.json"
 
@@ -46,7 +46,17 @@ def read_latest(root: str) -> Latest:
     """
     try:
         body = json.loads(storage.read_bytes(storage.join(root, NAME)))
-    except FileNotFoundError:
+        paths = {name: about["manifest"] for name, about in body["stages"].items()}
+        recipe_digest, inputs = body["recipe_digest"], body["inputs"]
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
         raise RecipeError(f"{root}: no finished run here; `curate run RECIPE --work {root}` makes one") from None
-    manifests = {name: commits.load_manifest(root, about["manifest"]) for name, about in body["stages"].items()}
-    return Latest(body["recipe_digest"], body["inputs"], manifests)
+    return Latest(recipe_digest, inputs, {name: _manifest(root, path) for name, path in paths.items()})
+
+
+def _manifest(root: str, path: str) -> Manifest:
+    try:
+        return commits.load_manifest(root, path)
+    except FileNotFoundError:
+        raise IntegrityError(
+            f"{path}: the manifest is missing; restore it, or make it again: `curate run RECIPE --work {root}`"
+        ) from None
