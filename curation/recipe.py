@@ -24,6 +24,7 @@ from curation.text.clean import RULES
 from curation.text.quality import Parameters as QualityParameters
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)]
+Share = Annotated[float, Field(ge=0, le=1)]
 _SECRET = re.compile(r"secret|password|access_?key|credential", re.I)
 
 
@@ -63,7 +64,9 @@ class Source(Model):
     select: tuple[str, ...] = Field((), description="sets of the container that belong to the source")
     text_field: str = Field("text", description="field that holds the text, where records have fields")
     optional: bool = Field(False, description="whether the source may have no files at all")
-    weight: float | None = Field(None, gt=0, description="share of the blend; weights are normalised to 1")
+    weight: float | None = Field(
+        None, gt=0, allow_inf_nan=False, description="share of the blend; weights are normalised to 1"
+    )
     role: Literal["train", "reference"] = Field("train", description="reference: matched against, never emitted")
     language_before_extraction: tuple[str, ...] = Field((), description="languages of markup that are extracted")
     extract: Literal["none", "justext", "resiliparse", "trafilatura"] = Field("none", description="main-text extractor")
@@ -84,6 +87,10 @@ class Source(Model):
                 raise ValueError(f"source {self.name}: `inputs` is missing")
         if self.from_ is not None and not self.select:
             raise ValueError(f"source {self.name}: `select` is missing")
+        if self.from_ is not None and self.inputs:
+            raise ValueError(f"source {self.name}: `inputs` belong to the container {self.from_}")
+        if self.from_ is None and self.select:
+            raise ValueError(f"source {self.name}: `select` goes with `from`, the container to select from")
         for rule in self.clean:
             _check_known("clean rule", rule, RULES)
         return self
@@ -128,7 +135,7 @@ class Recipe(Model):
     removal_list: str | None = Field(None, description="file of doc_ids, SOURCE:PATH:RECORD or URLs to leave out")
     limits: Limits = Field(Limits(), description="what input may cost")
     shard_mib: int = Field(256, gt=0, description="text after which a shard of documents is sealed")
-    max_removed: Mapping[str, float] = Field({}, description="guards: stage -> largest share of a source it may remove")
+    max_removed: Mapping[str, Share] = Field({}, description="guards: stage -> largest share of a source it may remove")
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
@@ -148,6 +155,8 @@ class Recipe(Model):
             _check_known("quality_model: source", name, sources)
         for stage in self.max_removed:
             _check_known("max_removed: stage", stage, ("dedup", "decontaminate"))
+        for name in sorted(containers - {source.from_ for source in self.source}):
+            raise ValueError(f"container {name}: no source selects from it")
         self._sets_are_selected_once()
         self._pareto_has_scores()
         return self
@@ -220,7 +229,7 @@ def _apply(values: dict[str, Any], override: str) -> None:
 
 def _step(place: Any, name: str, override: str) -> Any:
     if isinstance(place, list):
-        found = [entry for entry in place if entry.get("name") == name]
+        found = [entry for entry in place if isinstance(entry, dict) and entry.get("name") == name]
         if not found:
             raise RecipeError(f"--set {override}: there is no entry named {name}")
         return found[0]

@@ -169,10 +169,14 @@ def _assets(recipe: Recipe, input_root: str) -> dict[str, str]:
         paths.append(recipe.quality_model.file)
     if recipe.decontamination is not None:
         paths += [benchmark.path for benchmark in recipe.decontamination.benchmarks]
+    return {path: _asset_digest(storage.resolve(input_root, path)) for path in paths}
+
+
+def _asset_digest(url: str) -> str:
     try:
-        return {path: storage.sha256(storage.resolve(input_root, path)) for path in paths}
-    except FileNotFoundError as error:
-        raise RecipeError(f"{error.filename}: the recipe names this file, and it is not there") from None
+        return storage.sha256(url)
+    except FileNotFoundError:
+        raise RecipeError(f"{url}: the recipe names this file, and it is not there") from None
 
 
 class _Seen:

@@ -158,7 +158,9 @@ def test_the_sha256_is_that_of_the_bytes(root):
     assert storage.sha256(url) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
-@pytest.mark.parametrize("read", [storage.open_read, storage.open_raw, storage.read_bytes, storage.size, storage.sha256])
+@pytest.mark.parametrize(
+    "read", [storage.open_read, storage.open_raw, storage.read_bytes, storage.size, storage.sha256]
+)
 def test_a_missing_file_is_file_not_found_by_its_url(root, read):
     url = storage.join(root, "none/such")
     with pytest.raises(FileNotFoundError) as caught:
