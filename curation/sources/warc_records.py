@@ -129,7 +129,7 @@ class _Framing:
         while True:
             available = window.peek(wanted)
             match = _HEADER_END.search(window.buffer)
-            if match and not _INNER_VERSION.search(window.buffer, 0, match.start()):
+            if match and not _VERSION.search(window.buffer, 1, match.start()):
                 return match.end()
             if match or available < wanted or wanted > MAX_HEADER_BYTES:
                 return 0
@@ -206,11 +206,8 @@ class _Framing:
         return LostRegion(*window.close_span(), error, detail, digest.hexdigest())
 
     def _next_record(self) -> int | None:
-        buffer = self._window.buffer
-        starts = [at for at in (0, *self._window.boundaries()) if at < len(buffer) and _VERSION.match(buffer, at)]
-        match = _INNER_VERSION.search(buffer)
-        starts += [match.end()] if match else []
-        return min(starts, default=None)
+        match = _VERSION.search(self._window.buffer)  # anywhere: what was cut off need not have ended its line
+        return match.start() if match else None
 
 
 def _trailing_separators(block: bytes) -> bytes:
