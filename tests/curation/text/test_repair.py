@@ -17,8 +17,8 @@ from curation.text.repair import KINDS, repair
 SUSPICIOUS = "".join(MOJIBAKE_CATEGORIES.values()) + "×à√≈‚Äò†[âó]ä°êвЂВГРСўΒΓΞΟβ€āÃÂŒœØÙŸ£žŽ–—´"
 ORDINARY = "aAzZe bC.,?! \n\r\t&;#<>0123[]()'\"\x00\x1b\x7f"
 OTHER = (
-    "漢字かなｶﾞＡＢ！，　＆；＃ａ‘’‚‛“”„‟ʼ\u0301\u0327ﬁﬃĲǅŉ\u20"
-    "28\u2029\x85\ufeff\ufffd\ufff9\u206a한하\u212b\ud800\udc00😀"
+    "漢字かなｶﾞＡＢ！，　＆；＃ａ‘’‚‛“”„‟ʼ\u0301\u0327ﬁﬃĲǅŉ"
+    "\u2028\u2029\x85\ufeff\ufffd\ufff9\u206a한하\u212b\ud800\udc00😀"
 )
 WORDS = ["&amp;", "&eacute;", "&EACUTE;", "&#233;", "&lt;", "\r\n", "<b>", "â€™", "Ã©", "voilà ", "\x1b[31m", "’s "]
 texts = st.lists(st.one_of(st.sampled_from(SUSPICIOUS + ORDINARY + OTHER), st.sampled_from(WORDS)), max_size=30)
