@@ -48,7 +48,7 @@ def merge_counts(counts: list[pa.Table]) -> pa.Table:
 def spared(counts: pa.Table, key_threshold: int = KEY_THRESHOLD) -> Hashes:
     """Return the n-grams that are found in `key_threshold` documents or more, sorted."""
     ngrams = counts["ngram"].to_numpy()[counts["documents"].to_numpy() >= key_threshold]
-    return np.sort(ngrams)  # type: ignore[no-any-return]
+    return np.sort(ngrams)
 
 
 @njit(cache=True, nogil=True)
