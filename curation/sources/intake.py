@@ -26,7 +26,6 @@ from curation.sources.units import BadUnit, FileEnd, Record, Skipped
 from curation.stages import Unit
 from curation.text.pipeline import document_text
 
-
 _FILE_DAMAGE = ("truncated", "bomb")  # errors of a unit that put its whole file in doubt
 
 
