@@ -235,10 +235,14 @@ class _Maker:
         web, wiki = self.web, self.wiki
         fates = {
             web[3]: ("drop", "near_duplicate", "", 913_043, 800_000, wiki[0]),
-            web[6]: ("drop", "exact_duplicate", "", None, None, wiki[1]),
+            web[6]: ("drop", "exact_duplicate", "", 1_000_000, 1_000_000, wiki[1]),
         }
         clusters = dict.fromkeys(self.left, 1) | {wiki[0]: 2, wiki[1]: 2}
-        kept = {doc_id: ("keep", "", "", size, None, None) for doc_id, size in clusters.items() if doc_id not in fates}
+        kept = {
+            doc_id: ("keep", "", "cluster_size", size, None, None)
+            for doc_id, size in clusters.items()
+            if doc_id not in fates
+        }
         order = {"order": [["wiki", "train"], ["web", "train"]], "threshold": 0.8}
         self.judge("dedup", kept | fates, self.left, ["filter"], order)
         self.left = {doc_id: text for doc_id, text in self.left.items() if doc_id not in fates}
