@@ -49,6 +49,7 @@ class Report:
     software: Mapping[str, str]
     shards: Shards | None
     shards_folder: str | None
+    training_tokens: int | None  # the length of training that epochs are counted for
 
     @property
     def balanced(self) -> bool:
@@ -74,6 +75,7 @@ class Report:
             "inputs": self.inputs,
             "balanced": self.balanced,
             "tokens": self.tokens,
+            "training_tokens": self.training_tokens,
             "funnel": [step.to_json() for step in self.total],
             "sources": {source: [step.to_json() for step in steps] for source, steps in self.by_source.items()},
             "mixture": [ingredient.to_json() for ingredient in self.mixture],
@@ -109,6 +111,7 @@ def collect(root: str) -> Report:
         _software(latest),
         shards,
         folder,
+        blend.training_tokens if blend is not None else None,
     )
 
 

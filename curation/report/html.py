@@ -59,7 +59,7 @@ def _view(report: Report) -> dict[str, Any]:
         "pool": total[0].out if total else Size(),
         "kept": kept,
         "kept_share": total[-1].share_of_pool if total else None,
-        "funnel": [(step, _funnel_bar(step), _reasons(step)) for step in total],
+        "funnel": [(step, _funnel_bar(step), step_reasons(step)) for step in total],
         "stage_names": [step.stage for step in total],
         "sources": [
             (name, {s.stage: s for s in steps}, _all_reasons(steps)) for name, steps in report.by_source.items()
@@ -80,13 +80,16 @@ def _funnel_bar(step: Step) -> Bar:
     return Bar(step.share_of_pool or 0, (step.received.units - step.out.units) / (step.pool.units or 1))
 
 
-def _reasons(step: Step) -> list[tuple[str, int]]:
-    return [(reason, size.units) for reason, size in step.removed.items()][:_TOP]
+def step_reasons(step: Step) -> list[str]:
+    """Return what a stage removed documents for, the most first, and what it cut."""
+    found = [f"{reason} {size.units:,}" for reason, size in step.removed.items()][:_TOP]
+    found += [f"{step.split.units:,} split"] if step.split.units else []
+    return found + ([f"{bytes_text(step.cut_bytes)} cut"] if step.cut_bytes else [])
 
 
-def _all_reasons(steps: tuple[Step, ...]) -> list[tuple[str, int]]:
-    found = [(reason, size.units) for step in steps for reason, size in step.removed.items()]
-    return sorted(found, key=lambda item: -item[1])[:_TOP]
+def _all_reasons(steps: tuple[Step, ...]) -> list[str]:
+    found = [(size.units, reason) for step in steps for reason, size in step.removed.items()]
+    return [f"{reason} {units:,}" for units, reason in sorted(found, key=lambda item: -item[0])[:_TOP]]
 
 
 def _summed(drops: list[tuple[str, str, str, Size]]) -> list[tuple[str, str, Size, Bar]]:
