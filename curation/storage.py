@@ -4,26 +4,33 @@ Nothing here renames, and nothing that stands is ever overwritten except by `rep
 is durable once `create` has ended; whoever puts a name first with `put_if_absent` wins, and everybody learns
 which bytes stand. Tables go through pyarrow's file systems, raw inputs through smart_open, conditional puts on
 S3 through boto3.
+
+What is not there is FileNotFoundError; whatever else a store refuses is InfrastructureError, since it says nothing
+about the data.
 """
 
 import contextlib
-import fnmatch
-import functools
 import hashlib
 import os
 import re
 import shutil
+import stat
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
-from urllib.parse import urlsplit
 
 from pyarrow import fs
 
+from curation import s3
 from curation.errors import InfrastructureError
+from curation.failures import missing, told
+from curation.globs import fixed_folder, matcher
+from curation.s3 import is_s3
 
 _BUFFER_BYTES = 1 << 20
+_UNFINISHED = re.compile(r".*\.[0-9a-f]{32}\.part", re.S)  # the names that `_temporary` gives
+_MAX_DEPTH = 255  # folders below one another
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +47,6 @@ def join(root: str, *parts: str) -> str:
     return "/".join([root.rstrip("/"), *parts])
 
 
-def is_s3(url: str) -> bool:
-    """Return whether a url is an object's and not a path."""
-    return url.startswith("s3://")
-
-
 def absolute(url: str) -> str:
     """Return the url such that a process with another working folder finds the same place."""
     return url.rstrip("/") if is_s3(url) else os.path.abspath(url)
@@ -57,17 +59,15 @@ def resolve(root: str, path: str) -> str:
 
 def open_read(url: str) -> Any:
     """Return a seekable pyarrow file. Raises FileNotFoundError."""
-    store, path = _store(url)
-    return store.open_input_file(path)
+    with told(url):
+        store, path = _store(url)
+        return store.open_input_file(path)
 
 
 def open_raw(url: str) -> BinaryIO:
-    """Return a forward stream of the file's bytes as they are stored, still compressed."""
-    if not is_s3(url):
-        return open(url, "rb", buffering=_BUFFER_BYTES)
-    import smart_open
-
-    return smart_open.open(url, "rb", compression="disable", transport_params={"client": _s3()})
+    """Return a forward stream of the file's bytes as they are stored, still compressed. Raises FileNotFoundError."""
+    with told(url):
+        return s3.open_raw(url) if is_s3(url) else open(url, "rb", buffering=_BUFFER_BYTES)
 
 
 @contextlib.contextmanager
@@ -77,20 +77,16 @@ def create(url: str) -> Iterator[Any]:
     After an error nothing stands there. Two writers of one name must write the same bytes: the first stays.
     """
     if is_s3(url):
-        yield from _create_s3(url)
+        with s3.create(url) as stream:
+            yield stream
         return
-    folder, temporary = os.path.dirname(url), f"{url}.{uuid.uuid4().hex}.part"
-    os.makedirs(folder, exist_ok=True)
-    try:
+    with _temporary(url) as temporary:
         with fs.LocalFileSystem().open_output_stream(temporary) as stream:
             yield stream
         _fsync(temporary)
         with contextlib.suppress(FileExistsError):
             os.link(temporary, url)
-        _fsync(folder)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+        _fsync(_folder(url))
 
 
 def read_bytes(url: str) -> bytes:
@@ -104,7 +100,9 @@ def put_if_absent(url: str, data: bytes) -> bytes:
 
     A put whose answer was lost and that is tried again finds its own bytes: success.
     """
-    return _put_s3(url, data) if is_s3(url) else _put_local(url, data)
+    with told(url):
+        won = s3.put_if_absent(url, data) if is_s3(url) else _put_local(url, data)
+        return data if won else read_bytes(url)
 
 
 def replace(url: str, data: bytes) -> None:
@@ -112,194 +110,182 @@ def replace(url: str, data: bytes) -> None:
 
     For conveniences that can be derived again. Nothing that proves anything is written this way.
     """
-    if is_s3(url):
-        bucket, key = _bucket_and_key(url)
-        _s3().put_object(Bucket=bucket, Key=key, Body=data)
-        return
-    os.makedirs(os.path.dirname(url), exist_ok=True)
-    temporary = f"{url}.{uuid.uuid4().hex}.part"
-    with open(temporary, "xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, url)
+    with told(url):
+        if is_s3(url):
+            s3.replace(url, data)
+            return
+        with _temporary(url) as temporary:
+            _write(temporary, data)
+            os.replace(temporary, url)
+            _fsync(_folder(url))
 
 
 def copy(source: str, target: str) -> None:
-    """Make the bytes of `source` stand at `target` too: a hard link where that is possible, else a copy."""
-    if is_s3(target):
-        bucket, key = _bucket_and_key(target)
-        from_bucket, from_key = _bucket_and_key(source)
-        _s3().copy({"Bucket": from_bucket, "Key": from_key}, bucket, key)
-        return
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    if os.path.exists(target):
-        return
-    try:
-        os.link(source, target)
-    except OSError:  # another device, or a file system without links
-        with open(source, "rb") as original, create(target) as duplicate:
-            shutil.copyfileobj(original, duplicate, _BUFFER_BYTES)
+    """Make the bytes of `source` stand at `target` too: a hard link where that is possible, else a copy.
+
+    A local target that is there already stays. Raises FileNotFoundError.
+    """
+    with told(source):
+        if is_s3(target):
+            s3.copy(source, target)
+            return
+        _make_folder(_folder(target))
+        try:
+            os.link(source, target)
+        except FileExistsError:
+            return
+        except OSError:  # another device, or a file system without links
+            with open(source, "rb") as original, create(target) as duplicate:
+                shutil.copyfileobj(original, duplicate, _BUFFER_BYTES)
 
 
 def delete(url: str) -> None:
     """Remove a file; a name that is not there is no error."""
-    store, path = _store(url)
-    with contextlib.suppress(FileNotFoundError):
-        store.delete_file(path)
+    with contextlib.suppress(FileNotFoundError), told(url):
+        s3.delete(url) if is_s3(url) else os.unlink(url)
 
 
 def exists(url: str) -> bool:
     """Return whether a file stands at `url`."""
-    store, path = _store(url)
-    return bool(store.get_file_info(path).type == fs.FileType.File)
+    return bool(_info(url).type == fs.FileType.File)
 
 
 def size(url: str) -> int:
     """Return the bytes of a file. Raises FileNotFoundError."""
-    store, path = _store(url)
-    info = store.get_file_info(path)
+    info = _info(url)
     if info.type != fs.FileType.File:
-        raise FileNotFoundError(url)
+        raise missing(url)
     return int(info.size)
 
 
 def list_names(folder: str) -> list[str]:
     """Return the sorted names of the files directly in a folder; a folder that is not there is empty."""
-    store, path = _store(folder)
-    infos = store.get_file_info(fs.FileSelector(path, allow_not_found=True))
+    with told(folder):
+        store, path = _store(folder)
+        infos = store.get_file_info(fs.FileSelector(path, allow_not_found=True))
     return sorted(info.base_name for info in infos if info.type == fs.FileType.File and not _unfinished(info.base_name))
 
 
 def find(root: str, pattern: str) -> list[Entry]:
     """Return the files below `root` that match a glob, sorted by path.
 
-    `*` stays within a folder, `**` crosses folders. A pattern without wildcards names one file.
+    `*`, `?` and sets stay within a folder, `**` crosses folders. A pattern without wildcards names one file.
+    Links are followed, but not in circles; what `create` has not finished is invisible.
+
+    Raises:
+        InfrastructureError: a folder cannot be read, or a link that matches leads nowhere.
     """
-    prefix = _fixed_folder(pattern)
-    matches = re.compile(_glob_to_regex(pattern)).fullmatch
-    found = _walk_s3(root, prefix) if is_s3(root) else _walk_local(root, prefix)
-    return sorted(
-        (entry for entry in found if matches(entry.path)), key=lambda entry: entry.path.encode(errors="surrogateescape")
-    )
+    with told(root):
+        found = _find_s3(root, pattern) if is_s3(root) else _find_local(root, pattern)
+        return sorted(found, key=lambda entry: entry.path.encode(errors="surrogateescape"))
 
 
 def sha256(url: str) -> str:
     """Return the hex sha256 of a file, read once in bounded memory."""
     digest = hashlib.sha256()
-    with open_raw(url) as file:
+    with told(url), open_raw(url) as file:
         while block := file.read(_BUFFER_BYTES):
             digest.update(block)
     return digest.hexdigest()
 
 
 def _unfinished(name: str) -> bool:
-    return name.endswith(".part")
+    return _UNFINISHED.fullmatch(name) is not None
 
 
 def _store(url: str) -> tuple[Any, str]:
     if not is_s3(url):
         return fs.LocalFileSystem(), url
-    return _s3_filesystem(), url.removeprefix("s3://")
+    return s3.filesystem(), url.removeprefix("s3://")
 
 
-def _create_s3(url: str) -> Iterator[Any]:
-    """A multipart upload: completed at the end, aborted after an error (pyarrow's stream would complete it)."""
-    import smart_open
-
-    with smart_open.open(url, "wb", compression="disable", transport_params={"client": _s3()}) as stream:
-        yield stream
+def _info(url: str) -> Any:
+    with told(url):
+        store, path = _store(url)
+        return store.get_file_info(path)
 
 
-def _put_local(path: str, data: bytes) -> bytes:
-    folder, temporary = os.path.dirname(path), f"{path}.{uuid.uuid4().hex}.part"
-    os.makedirs(folder, exist_ok=True)
+@contextlib.contextmanager
+def _temporary(path: str) -> Iterator[str]:
+    """Lend a name beside `path`, in a folder that exists; what then still stands under it is removed."""
+    with told(path):
+        _make_folder(_folder(path))
+    temporary = f"{path}.{uuid.uuid4().hex}.part"
     try:
-        with open(temporary, "xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(temporary, path)
-        _fsync(folder)
-        return data
-    except FileExistsError:
-        return read_bytes(path)
+        yield temporary
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
 
 
-def _put_s3(url: str, data: bytes) -> bytes:
-    from botocore.exceptions import ClientError
+def _folder(path: str) -> str:
+    return os.path.dirname(path) or "."
 
-    bucket, key = _bucket_and_key(url)
-    while True:
+
+def _make_folder(folder: str) -> None:
+    """Make a folder and those above it, each durable in the one above."""
+    if os.path.isdir(folder):
+        return
+    _make_folder(_folder(folder))
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder)
+    _fsync(_folder(folder))
+
+
+def _write(path: str, data: bytes) -> None:
+    with open(path, "xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _put_local(path: str, data: bytes) -> bool:
+    with _temporary(path) as temporary:
+        _write(temporary, data)
         try:
-            _s3().put_object(Bucket=bucket, Key=key, Body=data, IfNoneMatch="*")
-            return data
-        except ClientError as error:
-            code = error.response["Error"]["Code"]
-            if code == "PreconditionFailed":
-                return read_bytes(url)
-            if code != "ConditionalRequestConflict":  # another put of this name is under way: ask again
-                raise InfrastructureError(
-                    f"{url}: the store refused a put ({code}); check credentials and bucket"
-                ) from error
+            os.link(temporary, path)
+        except FileExistsError:
+            return False
+        _fsync(_folder(path))
+        return True
 
 
-def _walk_local(root: str, prefix: str) -> Iterator[Entry]:
+def _find_s3(root: str, pattern: str) -> Iterator[Entry]:
+    matches = matcher(pattern)
+    return (Entry(*about) for about in s3.find(root, fixed_folder(pattern)) if matches(about[0]))
+
+
+def _find_local(root: str, pattern: str) -> Iterator[Entry]:
+    prefix, matches = fixed_folder(pattern), matcher(pattern)
     start = os.path.join(root, prefix)
-    for folder, folders, names in os.walk(start, followlinks=True):
-        folders.sort()
-        for name in names:
-            path = os.path.join(folder, name)
-            status = os.stat(path)
-            relative = os.path.relpath(path, root).replace(os.sep, "/")
-            yield Entry(relative, status.st_size, str(status.st_mtime_ns))
+    depth = _MAX_DEPTH if "**" in pattern else pattern[len(prefix) :].count("/")
+    for path in _walk(start, depth, ()) if os.path.isdir(start) else ():
+        relative = os.path.relpath(path, root)
+        if matches(relative) and not _unfinished(relative):
+            status = _status(path)
+            if stat.S_ISREG(status.st_mode):
+                yield Entry(relative, status.st_size, str(status.st_mtime_ns))
 
 
-def _walk_s3(root: str, prefix: str) -> Iterator[Entry]:
-    bucket, base = _bucket_and_key(root.rstrip("/") + "/")
-    pages = _s3().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=base + prefix)
-    for page in pages:
-        for item in page.get("Contents", []):
-            yield Entry(item["Key"][len(base) :], item["Size"], item["ETag"].strip('"'))
+def _walk(folder: str, depth: int, above: tuple[str, ...]) -> Iterator[str]:
+    """Yield what is no folder, down to `depth` folders below this one; `above` are those on the way to it."""
+    here = os.path.realpath(folder)
+    if here in above:
+        return
+    with os.scandir(folder) as entries:
+        found = list(entries)
+    for entry in found:
+        if not entry.is_dir():
+            yield entry.path
+        elif depth > 0:
+            yield from _walk(entry.path, depth - 1, (*above, here))
 
 
-def _fixed_folder(pattern: str) -> str:
-    """Return the folders before the first wildcard, with their slash."""
-    literal = re.split(r"[*?\[]", pattern, maxsplit=1)[0]
-    return literal[: literal.rfind("/") + 1]
-
-
-def _glob_to_regex(pattern: str) -> str:
-    pieces = re.split(r"(\*\*/|\*\*|\*|\?|\[[^]]+\])", pattern)
-    known = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return "(?s)" + "".join(known.get(piece) or _literal_or_set(piece) for piece in pieces)
-
-
-def _literal_or_set(piece: str) -> str:
-    return fnmatch.translate(piece)[4:-3] if piece.startswith("[") and piece.endswith("]") else re.escape(piece)
-
-
-def _bucket_and_key(url: str) -> tuple[str, str]:
-    parts = urlsplit(url)
-    return parts.netloc, url.removeprefix(f"s3://{parts.netloc}/")
-
-
-@functools.cache
-def _s3() -> Any:
+def _status(path: str) -> os.stat_result:
     try:
-        import boto3
-    except ImportError as error:
-        raise InfrastructureError("s3:// needs boto3: pip install 'megatron-corpus[s3]'") from error
-    return boto3.client("s3")
-
-
-@functools.cache
-def _s3_filesystem() -> Any:
-    endpoint = urlsplit(_s3().meta.endpoint_url)
-    return fs.S3FileSystem(endpoint_override=endpoint.netloc, scheme=endpoint.scheme, region=_s3().meta.region_name)
+        return os.stat(path)
+    except FileNotFoundError:
+        raise InfrastructureError(f"{path}: a link that leads nowhere; repair or remove it") from None
 
 
 def _fsync(path: str) -> None:

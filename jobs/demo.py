@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from curation import storage
 from curation.demo.fetch import fetch
 from curation.demo.prepare import digest, prepare
 from curation.errors import IntegrityError, RecipeError
 from curation.latest import Latest
+from curation.s3 import is_s3
 from jobs import pipeline
 from jobs.console import say
 from jobs.job import open_job
@@ -26,7 +26,7 @@ def run_demo(work: str, master: str | None) -> tuple[Latest, Digests]:
 
     Packages and inputs go beside a local work folder, else below build/demo.
     """
-    place = Path("build/demo") if storage.is_s3(work) else Path(work).parent
+    place = Path("build/demo") if is_s3(work) else Path(work).parent
     packages, inputs = place / "packages", place / "input"
     say(f"demo: fetching packages into {packages}")
     fetch(packages)

@@ -17,6 +17,7 @@ from typing import Any
 
 from curation import storage
 from curation.errors import CurationError
+from curation.s3 import is_s3
 from jobs.java import ensure_java
 from jobs.spark import open_session, run_shards
 
@@ -64,7 +65,7 @@ def examine(work: str | None, master: str | None, with_spark: bool) -> Iterator[
     yield _kernels()
     if work is not None:
         yield _store(work)
-        if not storage.is_s3(work):
+        if not is_s3(work):
             yield _disk(work)
     if with_spark or master is not None:
         yield from _cluster(work, master)
@@ -140,7 +141,7 @@ def _store(work: str) -> Check:
 
 
 def _remove_empty(folder: str) -> None:
-    if not storage.is_s3(folder) and os.path.isdir(folder) and not os.listdir(folder):
+    if not is_s3(folder) and os.path.isdir(folder) and not os.listdir(folder):
         os.rmdir(folder)
 
 

@@ -1,7 +1,7 @@
 """How to read a finished corpus back: three lines each for pyarrow, for our reader and for Megatron's."""
 
-from curation import storage
 from curation.report.contents import Report
+from curation.s3 import is_s3
 
 _DOCUMENTS = """\
 # The documents, with pyarrow
@@ -29,7 +29,7 @@ def snippets(root: str, report: Report) -> list[str]:
 
     On S3 only the shards' folder is named: both readers map files, which have to be local.
     """
-    if storage.is_s3(root):
+    if is_s3(root):
         folder = f"{root}/{report.shards_folder}"
         return [f"# Copy the shards to where you train; readers map files\naws s3 cp --recursive {folder} ."]
     found = [_DOCUMENTS.format(root=root)]

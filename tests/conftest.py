@@ -1,6 +1,31 @@
-"""What all tests share: a JVM that starts with half the work, and texts that stay on this machine."""
+"""What every test may ask for: a place to keep files, on a disk or in a store of objects."""
 
 import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.stores import fresh_prefix, s3_server
 
 # Tests run many short jobs: the first compiler tier and the plain collector halve the JVM's CPU time.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
+
+@pytest.fixture(scope="session")
+def s3_bucket() -> Iterator[str]:
+    """Lend a bucket of an S3 server that runs until the last test."""
+    with s3_server() as bucket:
+        yield bucket
+
+
+@pytest.fixture
+def s3_root(s3_bucket: str) -> str:
+    """Return an empty place in the bucket."""
+    return fresh_prefix(s3_bucket)
+
+
+@pytest.fixture(params=["local", "s3"])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Return an empty place, once on the disk and once in the bucket."""
+    return str(tmp_path / "store") if request.param == "local" else str(request.getfixturevalue("s3_root"))

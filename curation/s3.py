@@ -1,0 +1,129 @@
+"""S3, and whatever speaks like it: the half of `curation.storage` that talks to a store of objects.
+
+Clients are made at first use, from the environment alone (the AWS variables and files). Conditional puts make the
+first writer of a name the only one. Failures come as boto3 and smart_open raise them.
+"""
+
+import contextlib
+import functools
+import time
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+from urllib.parse import urlsplit
+
+from pyarrow import fs
+
+from curation.errors import InfrastructureError
+from curation.failures import code_of
+
+_IF_ABSENT = {"IfNoneMatch": "*"}
+_STANDS_ALREADY = "PreconditionFailed"
+_CONFLICT_SECONDS = 0.05  # a put of a commit takes about as long
+
+
+def is_s3(url: str) -> bool:
+    """Return whether a url is an object's and not a path."""
+    return url.startswith("s3://")
+
+
+@functools.cache
+def client() -> Any:
+    """Return this process's client."""
+    try:
+        import boto3
+    except ImportError as error:
+        raise InfrastructureError("s3:// needs boto3: pip install 'megatron-corpus[s3]'") from error
+    return boto3.session.Session().client("s3")  # the default session is not made for two threads at once
+
+
+@functools.cache
+def filesystem() -> Any:
+    """Return pyarrow's view of the store that `client` speaks to."""
+    endpoint = urlsplit(client().meta.endpoint_url)
+    return fs.S3FileSystem(endpoint_override=endpoint.netloc, scheme=endpoint.scheme, region=client().meta.region_name)
+
+
+def open_raw(url: str) -> BinaryIO:
+    """Return a forward stream of an object's bytes."""
+    stream: BinaryIO = _smart_open(url, "rb", {})
+    return stream
+
+
+@contextlib.contextmanager
+def create(url: str) -> Iterator[Any]:
+    """Make an object by a multipart upload: completed at the end, aborted after an error, dropped if one stands."""
+    calls = ("complete_multipart_upload", "put_object")  # the second is for no bytes at all
+    with contextlib.ExitStack() as stack:
+        stream = _smart_open(url, "wb", {"client_kwargs": {f"S3.Client.{call}": _IF_ABSENT for call in calls}})
+        stack.enter_context(_ignored("NoSuchUpload"))
+        stack.callback(stream.terminate)  # does nothing once the upload is complete
+        yield stream
+        with _ignored(_STANDS_ALREADY):
+            stream.close()
+
+
+def put_if_absent(url: str, data: bytes) -> bool:
+    """Return whether this call made the object; False if one stands."""
+    from botocore.exceptions import ClientError
+
+    bucket, key = _bucket_and_key(url)
+    while True:
+        try:
+            client().put_object(Bucket=bucket, Key=key, Body=data, **_IF_ABSENT)
+            return True
+        except ClientError as error:
+            if code_of(error) == _STANDS_ALREADY:
+                return False
+            if code_of(error) != "ConditionalRequestConflict":
+                raise
+        time.sleep(_CONFLICT_SECONDS)  # another put of this name is under way: ask again
+
+
+def replace(url: str, data: bytes) -> None:
+    """Put an object whatever stood there."""
+    bucket, key = _bucket_and_key(url)
+    client().put_object(Bucket=bucket, Key=key, Body=data)
+
+
+def copy(source: str, target: str) -> None:
+    """Copy an object within the store."""
+    bucket, key = _bucket_and_key(target)
+    from_bucket, from_key = _bucket_and_key(source)
+    client().copy({"Bucket": from_bucket, "Key": from_key}, bucket, key)
+
+
+def delete(url: str) -> None:
+    """Remove an object; not through pyarrow, which would leave an empty object in the name of the folder."""
+    bucket, key = _bucket_and_key(url)
+    client().delete_object(Bucket=bucket, Key=key)
+
+
+def find(root: str, prefix: str) -> Iterator[tuple[str, int, str]]:
+    """Yield (path relative to the root, bytes, etag) of every object whose path begins with `prefix`."""
+    bucket, base = _bucket_and_key(root.rstrip("/") + "/")
+    for page in client().get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=base + prefix):
+        for item in page.get("Contents", []):
+            if not item["Key"].endswith("/"):  # an empty object that stands for a folder
+                yield item["Key"][len(base) :], item["Size"], item["ETag"].strip('"')
+
+
+def _smart_open(url: str, mode: str, parameters: dict[str, Any]) -> Any:
+    import smart_open
+
+    return smart_open.open(url, mode, compression="disable", transport_params={"client": client(), **parameters})
+
+
+@contextlib.contextmanager
+def _ignored(code: str) -> Iterator[None]:
+    from botocore.exceptions import ClientError
+
+    try:
+        yield
+    except ClientError as error:
+        if code_of(error) != code:
+            raise
+
+
+def _bucket_and_key(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.netloc, url.removeprefix(f"s3://{parts.netloc}/")
