@@ -12,7 +12,7 @@ from xxhash import xxh3_64_intdigest
 from curation.errors import RecipeError
 
 SOURCE_BITS, FILE_BITS, RECORD_BITS = 12, 24, 27  # 63 bits together: an int64 that is never negative
-_TWO_64 = 1 << 64
+_TWO_53 = 1 << 53  # what a float tells apart: more bits would round up to 1.0
 
 
 class IdentityOverflow(RecipeError):
@@ -69,7 +69,7 @@ def coin(seed: int, key: int, purpose: str) -> float:
 
     Two purposes are independent, so that the validation split does not follow the quality filter.
     """
-    return xxh3_64_intdigest(f"{purpose}\0{key}".encode(), seed=seed) / _TWO_64
+    return (xxh3_64_intdigest(f"{purpose}\0{key}".encode(), seed=seed) >> 11) / _TWO_53
 
 
 def _check(name: str, number: int, bits: int) -> None:

@@ -8,6 +8,7 @@ import uuid
 from pathlib import Path
 
 from curation import storage
+from curation.s3 import is_s3
 
 
 def local_copy(url: str) -> Path:
@@ -15,7 +16,7 @@ def local_copy(url: str) -> Path:
 
     The name of a committed file never stands for other bytes, so a copy never goes stale.
     """
-    if not storage.is_s3(url):
+    if not is_s3(url):
         return Path(url)
     folder = Path(tempfile.gettempdir()) / f"curate-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)

@@ -20,6 +20,7 @@ from curation.digests import canonical_json, value_digest
 from curation.errors import IntegrityError, RecipeError
 from curation.identity import FILE_BITS, SOURCE_BITS, IdentityOverflow
 from curation.recipe import Recipe, readings
+from curation.s3 import is_s3
 from curation.storage import Entry
 from schemas.tables import REGISTRY
 
@@ -183,7 +184,7 @@ def _damage_named(name: str) -> Iterator[None]:
 
 def fingerprint_of(root: str, entry: Entry) -> str:
     """Return what identifies a file's bytes: its etag on S3, the sha256 of all of it elsewhere."""
-    if storage.is_s3(root):
+    if is_s3(root):
         return f"etag:{entry.version}"
     return f"sha256:{storage.sha256(storage.join(root, entry.path))}"
 

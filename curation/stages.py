@@ -18,7 +18,8 @@ from curation.registry import InputFile, Inputs
 
 _LIBRARIES = {
     "ingest": ("ftfy", "resiliparse", "trafilatura", "jusText", "pycld2", "fastwarc"),
-    "signals": ("pycld2",),
+    "signals": ("pycld2", "pyarrow"),
+    "signatures": ("pyarrow",),  # its Unicode tables lower-case shingles
     "quality_model": ("fasttext-numpy2", "pycld2"),
     "quality": ("fasttext-numpy2",),
 }

@@ -120,7 +120,7 @@ def load_index(url: str) -> Index:
 
 def _coverage(job: Job) -> list[dict[str, Any]]:
     """Per task: its examples, and how many of them are too short to be protected."""
-    return [dict(row._asdict()) for row in load_index(index_url(job)).coverage()]
+    return [dict(row._asdict()) for row in load_index(index_url(job)).coverage]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

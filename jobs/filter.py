@@ -52,7 +52,7 @@ def _tasks(job: Job, shards: Sequence[Shard]) -> list[_Task]:
     signals = {part.facts["shard"]: part for part in job.manifest("signals").parts("signals")}
     quality = {p.facts["shard"]: p for p in job.manifest("quality").parts()} if "quality" in job.stages else {}
     damaged = frozenset(
-        file["file"] for c in job.manifest("ingest").commits for file in c.counts["files"] if file["damaged_regions"]
+        file["file"] for c in job.manifest("ingest").commits for file in c.counts["files"] if file["damaged"]
     )
     removal = storage.resolve(job.input_root, job.recipe.removal_list) if job.recipe.removal_list else None
     found = []

@@ -12,6 +12,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -56,7 +57,8 @@ def open_session(master: str | None = None, settings: dict[str, str] | None = No
     `master` defaults to what spark-submit gave, else to all cores of this machine with four attempts a task:
     `local[N]` alone never retries.
     """
-    os.environ["JAVA_HOME"] = str(ensure_java().home)
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:  # else spark-submit's JVM is running already
+        os.environ["JAVA_HOME"] = str(ensure_java().home)
     from pyspark.sql import SparkSession
 
     given = _submitted()
@@ -66,7 +68,7 @@ def open_session(master: str | None = None, settings: dict[str, str] | None = No
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("curate")
-    pinned = {**SETTINGS, **(_LOCAL if master.startswith("local") else {}), **(settings or {})}
+    pinned = {**SETTINGS, **(_local_settings() if master.startswith("local") else {}), **(settings or {})}
     for name, value in pinned.items():
         if name not in given or name in SETTINGS:
             builder = builder.config(name, value)
@@ -88,6 +90,11 @@ def _submitted() -> dict[str, str]:
 
     SparkContext._ensure_initialized()  # until then a SparkConf is empty, also under spark-submit
     return dict(SparkConf().getAll())
+
+
+def _local_settings() -> dict[str, str]:
+    quiet = Path(__file__).with_name("log4j2.properties").as_uri()
+    return {**_LOCAL, "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}"}
 
 
 class ShardFailure(Exception):

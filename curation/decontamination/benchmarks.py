@@ -9,14 +9,13 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import PurePosixPath
-from typing import Annotated, Any, BinaryIO, Literal
+from typing import Any, BinaryIO, Literal, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from curation.decontamination.index import Example
+from curation.decontamination import Mode
 from curation.decontamination.records import Container, Record, WrongFile, elements, read_records, values
 from curation.decontamination.tasks import NAMED, Layout
-from curation.decontamination.words import Mode
 from curation.errors import RecipeError
 
 OpenStream = Callable[[str], BinaryIO]
@@ -27,8 +26,16 @@ class BenchmarkError(RecipeError):
     """A benchmark file that is not what the recipe says, or of which nothing says what it is."""
 
 
+class Example(NamedTuple):
+    """The texts of one benchmark example that must not be trained on, and its row in the benchmark's file, from 0."""
+
+    task: str
+    row: int
+    texts: tuple[str, ...]
+
+
 class Benchmark(BaseModel):
-    """One file of a benchmark, as a recipe names it."""
+    """One file of a benchmark, as a recipe names it; a bare path is one, too."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -47,13 +54,10 @@ class Benchmark(BaseModel):
     container: Container | None = Field(default=None, description="default: told by the file's name or first bytes")
     members: str = Field(default="*", description="which files of an archive to read, e.g. `RACE/test/*`")
 
-
-def _from_path(entry: object) -> object:
-    return {"path": entry} if isinstance(entry, str) else entry
-
-
-BenchmarkEntry = Annotated[Benchmark, BeforeValidator(_from_path)]
-"""What a recipe may write for a benchmark: a path or a table."""
+    @model_validator(mode="before")
+    @classmethod
+    def _from_path(cls, entry: object) -> object:
+        return {"path": entry} if isinstance(entry, str) else entry
 
 
 def read(benchmark: Benchmark, open_stream: OpenStream, mode: Mode) -> Iterator[Example]:
@@ -68,7 +72,8 @@ def read(benchmark: Benchmark, open_stream: OpenStream, mode: Mode) -> Iterator[
     row = -1
     for row, (record, place) in enumerate(_examples(benchmark, open_stream)):
         with _placed(benchmark, place):
-            yield Example(benchmark.task, row, _texts(benchmark, record, mode))
+            texts = _texts(benchmark, record, mode)
+        yield Example(benchmark.task, row, texts)
     if row < 0:
         raise BenchmarkError(f"benchmark {benchmark.path} holds no examples; check `path`, `container` and `members`")
 

@@ -18,20 +18,14 @@ import numpy.typing as npt
 import pyarrow as pa
 from numba import njit
 
-from curation.decontamination.words import Hashes, Mode, Offsets, mix, split
+from curation.decontamination import Mode
+from curation.decontamination.benchmarks import Example
+from curation.decontamination.words import Hashes, Offsets, mix, split
 
 SHORTEST, LONGEST = 8, 13  # words of an n-gram (MT-NLG's tool; GPT-3, appendix C)
 BASE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying loses nothing
 _LENGTH_SALT = np.uint64(0xD1B54A32D192ED03)
-_ARRAYS = ("ngrams", "words", "posting_offsets", "postings", "example_tasks", "example_rows")
-
-
-class Example(NamedTuple):
-    """The texts of one benchmark example that must not be trained on, and its row in the benchmark's file, from 0."""
-
-    task: str
-    row: int
-    texts: tuple[str, ...]
+_ARRAYS = ("ngrams", "words", "posting_offsets", "postings", "endings", "example_tasks", "example_rows")
 
 
 class Coverage(NamedTuple):
@@ -72,7 +66,11 @@ class Index:
     @cached_property
     def digest(self) -> str:
         """Return sha256 of everything in the index, hex: two indexes with one digest find the same."""
-        return hashlib.sha256(self.to_bytes()).hexdigest()
+        digest = hashlib.sha256("\0".join([self.mode, *self.tasks]).encode())
+        for name in _ARRAYS:
+            array = getattr(self, name)
+            digest.update(f"\0{name} {array.dtype.str} {len(array)}\0".encode() + array.tobytes())
+        return digest.hexdigest()
 
     @cached_property
     def lookup(self) -> Lookup:
@@ -97,6 +95,7 @@ class Index:
         examples = self.postings[self.posting_offsets[at] : self.posting_offsets[at + 1]]
         return [(self.tasks[self.example_tasks[e]], int(self.example_rows[e])) for e in examples]
 
+    @property
     def coverage(self) -> list[Coverage]:
         """Return per task, in the order of `tasks`, how many examples are protected and by how many n-grams."""
         protected = np.zeros(len(self.example_tasks), np.bool_)
@@ -118,7 +117,7 @@ class Index:
         """Return the index as one NumPy archive, the same bytes for the same content."""
         stream = io.BytesIO()
         names = np.array([self.mode, *self.tasks], np.str_)
-        np.savez(stream, names=names, endings=self.endings, **{name: getattr(self, name) for name in _ARRAYS})
+        np.savez(stream, names=names, **{name: getattr(self, name) for name in _ARRAYS})
         return stream.getvalue()
 
     @classmethod
@@ -126,7 +125,7 @@ class Index:
         """Return the index that `to_bytes` wrote."""
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             mode, *tasks = archive["names"].tolist()
-            arrays = {name: archive[name] for name in (*_ARRAYS, "endings")}
+            arrays = {name: archive[name] for name in _ARRAYS}
         return cls(mode, tuple(tasks), **_frozen(arrays))
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from curation.decontamination import Mode
 from curation.decontamination.records import WrongFile, values
-from curation.decontamination.words import Mode
 
 Texts = Callable[[dict[str, Any], Mode], list[str]]
 

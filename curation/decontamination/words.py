@@ -13,14 +13,14 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from numba import njit
 
-Mode = Literal["paper", "extended"]
+from curation.decontamination import Mode
+
 Bytes = npt.NDArray[np.uint8]
 Codes = npt.NDArray[np.uint32]
 Hashes = npt.NDArray[np.uint64]

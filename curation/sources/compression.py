@@ -4,7 +4,7 @@ A file is decoded member by member (gzip members, zstd frames, bz2 and xz stream
 decoded before the damage is kept and reading goes on at the next member that decodes; the bytes between are handed
 out as a gap, so that nothing disappears. Memory is bounded by a few MiB whatever the file says.
 
-The codec is told by magic bytes, never by the file's name.
+The codec is told by magic bytes; the file's name is asked only where those are damaged.
 """
 
 from collections.abc import Iterator
@@ -151,6 +151,7 @@ class Expanded:
         start = self._position
         expanded = 0
         lost_from = start
+        kind: GapKind = "truncated"
         while not decoder.eof:
             chunk = b""
             if decoder.needs_input:
@@ -175,9 +176,8 @@ class Expanded:
                 yield from self._give_up()
                 return
             if self._limits.is_bomb(expanded, self.file_bytes - start):
-                self.damaged_regions += 1
-                yield from self._resume(codec, "bomb", self._position)
-                return
+                kind = "bomb"
+                break
         if decoder.eof:
             self._pending = decoder.unused_data
             return
@@ -186,7 +186,7 @@ class Expanded:
         self._pending = b"".join(fed)
         if self._position == start:
             self._pending = self._pending[1:]
-        yield from self._resume(codec, "truncated", lost_from)
+        yield from self._resume(codec, kind, lost_from)
 
     def _give_up(self) -> Iterator[Segment]:
         self.damaged_regions += 1

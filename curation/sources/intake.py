@@ -26,6 +26,8 @@ from curation.sources.units import BadUnit, FileEnd, Record, Skipped
 from curation.stages import Unit
 from curation.text.pipeline import document_text
 
+_FILE_DAMAGE = ("truncated", "bomb")  # errors of a unit that put its whole file in doubt
+
 
 @dataclass(frozen=True)
 class UnitTask:
@@ -103,14 +105,16 @@ class _Intake:
     def read(self, file: InputFile) -> None:
         """Take in one file, event by event."""
         skipped: Counter[str] = Counter()
-        record_bytes = 0
+        record_bytes, damaged = 0, False
         for event in _events(self.task, file):
             if isinstance(event, Skipped):
                 skipped[event.kind] += event.bytes
             elif isinstance(event, FileEnd):
-                self.account.files.append(_file_account(file, event, record_bytes, skipped))
+                damaged |= event.damaged_regions > 0
+                self.account.files.append(_file_account(file, event, record_bytes, skipped, damaged))
             else:
                 record_bytes += event.raw_bytes
+                damaged |= isinstance(event, BadUnit) and event.error in _FILE_DAMAGE
                 self._take(file, event)
 
     def _take(self, file: InputFile, unit: Record | BadUnit) -> None:
@@ -168,14 +172,16 @@ def _selector(task: UnitTask) -> Callable[[Record | BadUnit], Source | None]:
     return lambda unit: by_set.get(unit.set_name or "") if isinstance(unit, Record) else None
 
 
-def _file_account(file: InputFile, end: FileEnd, record_bytes: int, skipped: Counter[str]) -> dict[str, Any]:
+def _file_account(
+    file: InputFile, end: FileEnd, record_bytes: int, skipped: Counter[str], damaged: bool
+) -> dict[str, Any]:
     return {
         "file": file.file,
         "uri": file.uri,
         "bytes": end.bytes,
         "records": record_bytes,
         "skipped": dict(skipped),
-        "damaged_regions": end.damaged_regions,
+        "damaged": damaged,
     }
 
 

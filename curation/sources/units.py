@@ -94,7 +94,7 @@ class FileEnd:
         file_bytes: bytes read from storage.
         coordinates: "file" or "stream".
         compression: "plain", "gz", "bz2", "xz" or "zstd".
-        damaged_regions: places where bytes were lost; above 0 the whole file is in doubt.
+        damaged_regions: places where bytes could not be decoded; damage in plain bytes shows in bad units only.
     """
 
     bytes: int

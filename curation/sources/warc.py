@@ -76,7 +76,7 @@ def _event(record: WarcRecord, ordinal: int, limits: Limits) -> Record | BadUnit
 
 
 def _bad(record: WarcRecord, ordinal: int, error: UnitErrorClass, detail: str) -> BadUnit:
-    return BadUnit(ordinal, "", record.offset, record.raw_bytes, error, detail, record.sha256)
+    return BadUnit(ordinal, "", record.offset, record.raw_bytes, error, detail, record.sha256())
 
 
 def _document(record: WarcRecord, ordinal: int, limits: Limits) -> Record | BadUnit | Skipped:

@@ -35,18 +35,24 @@ class WarcRecord:
         headers: the record's header fields, names in lower case; folded lines are joined.
         block: what follows the header, without the separators behind it; empty if `too_large`.
         offset, raw_bytes: the record with header and separators, in the file's coordinates.
-        sha256: hex digest of the decoded record without separators.
+        head: the header as it lies in the file, with its blank line.
         damage: "length" if the declared length was wrong, "recovered" if a lost region lies before it, or None.
         too_large: whether the block is longer than what may be held.
+        passed_sha256: digest of such a record.
     """
 
     headers: dict[str, str]
     block: bytes
     offset: int
     raw_bytes: int
-    sha256: str
+    head: bytes
     damage: str | None
     too_large: bool = False
+    passed_sha256: str = ""
+
+    def sha256(self) -> str:
+        """Return the hex digest of the decoded record without separators."""
+        return self.passed_sha256 or hashlib.sha256(self.head + self.block).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +124,9 @@ class _Framing:
             end, damage = (end, damage) if inner is None else (inner, "length")
         head, block = bytes(window.buffer[:head_bytes]), bytes(window.buffer[head_bytes:end])
         block = block[: -len(_trailing_separators(block))] if damage == "length" and block[-1:] == b"\n" else block
-        digest = hashlib.sha256(head + block).hexdigest()
         window.consume(end)
         self._skip_separators()
-        return WarcRecord(headers, block, *window.close_span(), digest, damage)
+        return WarcRecord(headers, block, *window.close_span(), head, damage)
 
     def _header_end(self) -> int:
         """Return the length of the header with its blank line, 0 if there is none within the limit."""
@@ -129,7 +134,7 @@ class _Framing:
         while True:
             available = window.peek(wanted)
             match = _HEADER_END.search(window.buffer)
-            if match and not _INNER_VERSION.search(window.buffer, 0, match.start()):
+            if match and not _VERSION.search(window.buffer, 1, match.start()):
                 return match.end()
             if match or available < wanted or wanted > MAX_HEADER_BYTES:
                 return 0
@@ -170,7 +175,7 @@ class _Framing:
         if left:
             return self._lose("truncated", "record", digest)
         self._skip_separators()
-        return WarcRecord(headers, b"", *window.close_span(), digest.hexdigest(), damage, too_large=True)
+        return WarcRecord(headers, b"", *window.close_span(), b"", damage, True, digest.hexdigest())
 
     def _skip_separators(self) -> None:
         window = self._window
@@ -206,11 +211,8 @@ class _Framing:
         return LostRegion(*window.close_span(), error, detail, digest.hexdigest())
 
     def _next_record(self) -> int | None:
-        buffer = self._window.buffer
-        starts = [at for at in (0, *self._window.boundaries()) if at < len(buffer) and _VERSION.match(buffer, at)]
-        match = _INNER_VERSION.search(buffer)
-        starts += [match.end()] if match else []
-        return min(starts, default=None)
+        match = _VERSION.search(self._window.buffer)  # anywhere: what was cut off need not have ended its line
+        return match.start() if match else None
 
 
 def _trailing_separators(block: bytes) -> bytes:
@@ -229,21 +231,27 @@ def parse_fields(head: bytes) -> dict[str, str]:
     """
     fields: dict[str, str] = {}
     name = ""
-    for raw in head.split(b"\n")[1:]:
-        line = raw.rstrip(b"\r")
-        if line[:1] in (b" ", b"\t") and name:
-            fields[name] += " " + _field_text(line.strip())
+    for line in _lines(head)[1:]:
+        if name and line[:1] in (" ", "\t"):
+            fields[name] += " " + line.strip()
             continue
-        key, colon, value = line.partition(b":")
-        name = _field_text(key.strip()).lower() if colon else ""
+        key, colon, value = line.partition(":")
+        name = key.strip().lower() if colon else ""
         if name and name not in fields:
-            fields[name] = _field_text(value.strip())
+            fields[name] = value.strip()
         else:
             name = ""
     return fields
 
 
-def _field_text(raw: bytes) -> str:
+def _lines(head: bytes) -> list[str]:
+    try:
+        return head.decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        return [_line(raw) for raw in head.split(b"\n")]
+
+
+def _line(raw: bytes) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError:

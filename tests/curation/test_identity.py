@@ -1,4 +1,4 @@
-"""Identity: ids decode and sort, keys do not depend on the registry, coins are fair, independent and the same for ever."""
+"""Identity: ids decode and sort, keys do not depend on the registry, coins are fair, independent and fixed for ever."""
 
 import pytest
 from hypothesis import given

@@ -99,7 +99,7 @@ def test_batches_are_no_longer_than_asked_and_groups_can_be_chosen(tmp_path):
 
 @pytest.mark.parametrize("fails_after_bytes", [0, 12 << 20])
 def test_nothing_remains_of_a_part_that_failed(root, fails_after_bytes):
-    with pytest.raises(ZeroDivisionError), PartWriter(root, "quality_model", "sample", "all") as writer:
+    with pytest.raises(ZeroDivisionError), PartWriter(root, "quality_model", "sample", "all") as writer:  # noqa: PT012
         writer.write(samples(1 + fails_after_bytes))
         raise ZeroDivisionError
     assert storage.list_names(storage.join(root, "quality_model/parts")) == []

@@ -3,8 +3,8 @@
 from curation.reasons import Drop, Fate, Quarantine, Split
 
 # "Tables" of the design
-DROP = """not_selected not_sampled orphan_part empty damaged_file language length signal pareto removal_list exact_duplicate
-near_duplicate reference_duplicate contaminated too_many_pieces too_short_after_cuts"""
+DROP = """not_selected not_sampled orphan_part empty damaged_file language length signal pareto removal_list
+exact_duplicate near_duplicate reference_duplicate contaminated too_many_pieces too_short_after_cuts"""
 QUARANTINE = "decode parse truncated bomb unsafe_member too_large crash timeout"
 
 

@@ -104,7 +104,7 @@ def test_a_file_stands_once_its_block_has_ended_and_not_before(root):
 @pytest.mark.parametrize("size", [0, 1, 6 * MIB])
 def test_nothing_stands_after_a_block_that_failed(root, size):
     url = storage.join(root, "parts/a.bin")
-    with pytest.raises(ZeroDivisionError), storage.create(url) as stream:
+    with pytest.raises(ZeroDivisionError), storage.create(url) as stream:  # noqa: PT012
         stream.write(b"x" * size)
         raise ZeroDivisionError
     assert not storage.exists(url)

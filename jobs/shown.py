@@ -1,0 +1,132 @@
+"""What each command prints for people. What programs read is the `to_json` of the same things."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from curation.explain import Explanation, Step, evidence, measured_in_words
+from curation.ledger import Count, Entry
+from curation.report.contents import Report
+from curation.report.funnel import Step as FunnelStep
+from curation.report.html import step_reasons
+from curation.report.numbers import bytes_text, percent
+from curation.verify import Verification
+from jobs.console import Console, columns
+
+_KEY_DIGITS = 16
+
+
+def show_plan(console: Console, steps: Sequence[Any]) -> None:
+    """Print what would run and why; `steps` are jobs.pipeline.StagePlan."""
+    rows = [[step.stage, step.key[:_KEY_DIGITS], *_plan_words(console, step)] for step in steps]
+    console.table(["stage", "key", "", "why"], rows)
+    todo = [step.stage for step in steps if not step.committed]
+    console.lines(["", f"{len(steps)} stages: {len(steps) - len(todo)} committed, {len(todo)} to run"])
+
+
+def _plan_words(console: Console, step: Any) -> list[str]:
+    return [console.paint("committed", "green"), ""] if step.committed else [console.paint("runs", "bold"), step.reason]
+
+
+def show_funnel(console: Console, report: Report) -> None:
+    """Print the funnel over all sources, then the tokens."""
+    rows = [_funnel_row(step) for step in report.total]
+    head = ["stage", "in", "out", "% of in", "% of pool", "text", "% of text", "removed, mostly for"]
+    console.table(head, rows, right=range(1, 7))
+    if report.shards is not None:
+        console.lines(["", f"{report.tokens:,} tokens in {len(report.shards.pairs)} pairs"])
+
+
+def _funnel_row(step: FunnelStep) -> list[str]:
+    return [
+        step.stage,
+        f"{step.received.units:,}",
+        f"{step.out.units:,}",
+        percent(step.share_of_received),
+        percent(step.share_of_pool),
+        bytes_text(step.out.bytes),
+        percent(step.byte_share_of_pool),
+        ", ".join(step_reasons(step)),
+    ]
+
+
+def show_ledger(console: Console, entries: Sequence[Entry]) -> None:
+    """Print every line of the ledger in units, with the text passed on; then what does not balance."""
+    rows = [_ledger_row(console, entry) for entry in entries]
+    head = ["stage", "source", "in", "keep", "drop", "split", "quarantine", "out", "bytes out", "", "reasons"]
+    console.table(head, rows, right=range(2, 9))
+    wrong = [f"{entry.stage} {entry.source}: {problem}" for entry in entries for problem in entry.problems]
+    told = [console.paint(line, "red") for line in wrong] or [console.paint("Every line balances.", "green")]
+    console.lines(["", *told])
+
+
+def _ledger_row(console: Console, entry: Entry) -> list[str]:
+    sums = [entry.received.units, entry.keep.units, _units(entry.drop.values()), entry.split.units]
+    sums += [_units(entry.quarantine.values()), entry.out.units]
+    reasons = [f"{reason} {count.units:,}" for reason, count in (*entry.drop.items(), *entry.quarantine.items())]
+    reasons += [f"{reason} {bytes_text(size)} cut" for reason, size in entry.cut.items()]
+    mark = console.paint("balanced", "green") if entry.balanced else console.paint("WRONG", "red")
+    numbers = [f"{number:,}" for number in sums]
+    return [entry.stage, entry.source, *numbers, bytes_text(entry.out.bytes), mark, ", ".join(sorted(reasons))]
+
+
+def _units(counts: Iterable[Count]) -> int:
+    return sum(count.units for count in counts)
+
+
+def show_verification(console: Console, found: Verification) -> None:
+    """Print one line per stage, then every problem."""
+    rows = []
+    for stage in found.stages:
+        mark = console.paint("ok", "green") if stage.ok else console.paint(f"{len(stage.problems)} wrong", "red")
+        rows.append([stage.stage, f"{stage.files:,}", f"{stage.rows:,}", stage.digest[:_KEY_DIGITS], mark])
+    console.table(["stage", "files", "rows", "digest", ""], rows, right=(1, 2))
+    problems = [f"{stage.stage}: {problem}" for stage in found.stages for problem in stage.problems]
+    console.lines(["", *problems] if problems else ["", console.paint("Everything is as it was committed.", "green")])
+
+
+def show_story(console: Console, story: Explanation) -> None:
+    """Print one document's way: what it is, what was measured, and a line for each stage."""
+    about = story.about
+    console.lines([console.paint(story.locator, "bold")])
+    facts = [["doc_id", "none: its source is not known" if story.doc_id is None else str(story.doc_id)]]
+    facts += [[name, about[name]] for name in ("url", "title") if about[name]]
+    member = f", member {about['member']}" if about["member"] else ""
+    facts.append(["place", f"{about['uri']}{member}, byte {about['offset']:,}"])
+    size = f"{about['raw_bytes']:,} bytes in the file"
+    facts.append(["size", size if about["text_bytes"] is None else f"{about['text_bytes']:,} bytes of text, {size}"])
+    measured = measured_in_words(_measured(story.steps))
+    facts += [["measured", "; ".join(measured)]] if measured else []
+    console.lines(f"  {line}" for line in columns(facts))
+    console.lines([""])
+    console.lines(f"  {line}" for line in columns([_story_row(console, step) for step in story.steps]))
+
+
+def _measured(steps: Iterable[Step]) -> dict[str, Any]:
+    return next((step.more["measured"] for step in steps if "measured" in step.more), {})
+
+
+def _story_row(console: Console, step: Step) -> list[str]:
+    return [step.stage, console.fate(step.fate), step.reason or "", "; ".join(_story_words(step))]
+
+
+def _story_words(step: Step) -> list[str]:
+    words = [evidence(step)] if evidence(step) else []
+    if "other_locator" in step.more:
+        words.append(f"of {step.more['other_locator']} (doc_id {step.other})")
+    for cut in step.more.get("cuts", ()):
+        words.append(f"bytes {cut['start']:,}–{cut['end']:,} cut ({cut['task']})")
+    if step.stage == "assemble" and step.fate == "split":
+        words += [f"piece {piece}: bytes {a:,}–{b:,}" for piece, (a, b) in enumerate(step.offsets)]
+    for place in step.more.get("sequences", ()):
+        words.append(f"{place['pair']}, sequence {place['sequence']:,} ({place['tokens']:,} tokens)")
+    return words
+
+
+def show_checks(console: Console, checks: Sequence[Any]) -> None:
+    """Print what a doctor found (jobs.doctor.Check), then what to do about what is missing."""
+    missing = {True: console.paint("MISSING", "red"), False: console.paint("absent", "yellow")}
+    well = console.paint("ok", "green")
+    rows = [[check.name, well if check.ok else missing[check.needed], check.found] for check in checks]
+    console.table(["what", "", "found"], rows)
+    advice = [f"{check.name}: {check.advice}" for check in checks if not check.ok and check.advice]
+    console.lines(["", *advice] if advice else ["", console.paint("Ready.", "green")])
