@@ -158,7 +158,7 @@ class Recipe(Model):
         for name in sorted(containers - {source.from_ for source in self.source}):
             raise ValueError(f"container {name}: no source selects from it")
         self._sets_are_selected_once()
-        self._pareto_has_scores()
+        self._scores_are_there()
         return self
 
     def _sets_are_selected_once(self) -> None:
@@ -169,10 +169,14 @@ class Recipe(Model):
                 if other != source.name:
                     raise ValueError(f"sources {other} and {source.name} both select {name}")
 
-    def _pareto_has_scores(self) -> None:
+    def _scores_are_there(self) -> None:
+        if self.quality_model is not None:
+            return
         for name, profile in self.profile.items():
-            if profile.pareto is not None and self.quality_model is None:
+            if profile.pareto is not None:
                 raise ValueError(f"profile {name} has a pareto rule, and there is no [quality_model] to score with")
+        if self.dedup is not None and self.dedup.survivor == "quality":
+            raise ValueError('dedup.survivor is "quality", and there is no [quality_model] to score with')
 
     def source_named(self, name: str) -> Source:
         """Return a source by name."""
