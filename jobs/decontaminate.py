@@ -129,4 +129,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from jobs.decontaminate import main as imported  # tasks are pickled by the name of this module, not as __main__
+
+    sys.exit(imported())

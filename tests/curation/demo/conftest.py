@@ -6,7 +6,7 @@ import pytest
 from curation.demo.fetch import missing
 from curation.demo.prepare import prepare
 
-DOWNLOADS = Path(os.environ.get("CURATION_DEMO_DOWNLOADS", "build/demo/downloads"))
+DOWNLOADS = Path(os.environ.get("CURATION_DEMO_DOWNLOADS", "build/demo/packages"))
 
 
 @pytest.fixture(scope="session")
