@@ -4,6 +4,7 @@ The order of `[[source]]` is the priority order of deduplication. Models that be
 stand beside their owner; this module puts them together, checks what they say of each other, and reads TOML.
 """
 
+import dataclasses
 import difflib
 import re
 import tomllib
@@ -228,6 +229,8 @@ def _apply(values: dict[str, Any], override: str) -> None:
         place = _step(place, folder, override)
     if isinstance(place, list):
         raise RecipeError(f"--set {override}: name the entry, e.g. --set source.wikipedia.weight=0.1")
+    if not isinstance(place, dict):
+        raise RecipeError(f"--set {override}: {folders[-1]} is not a table")
     place[last] = _toml_value(text)
 
 
@@ -279,7 +282,7 @@ def _place(location: tuple[int | str, ...]) -> str:
 
 
 def _explain(item: Any) -> str:
-    if item["type"] == "extra_forbidden":
+    if item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return f"there is no such key{_nearest(str(item['loc'][-1]), _keys_at(item['loc']))}"
     return str(item["msg"]).removeprefix("Value error, ")
 
@@ -288,18 +291,19 @@ def _keys_at(location: tuple[int | str, ...]) -> list[str]:
     """Return the keys that the model at a location knows."""
     model: Any = Recipe
     for step in location[:-1]:
-        if isinstance(step, str) and isinstance(model, type) and issubclass(model, BaseModel):
+        if isinstance(step, str):
             model = _inner_model(model, step)
-    fields = model.model_fields if isinstance(model, type) and issubclass(model, BaseModel) else {}
-    return [field.alias or name for name, field in fields.items()]
+    if dataclasses.is_dataclass(model):
+        return [field.name for field in dataclasses.fields(model)]
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def _inner_model(model: type[BaseModel], step: str) -> Any:
-    field = next((f for name, f in model.model_fields.items() if step in (name, f.alias)), None)
-    pending = [field.annotation] if field else []
+def _inner_model(model: Any, step: str) -> Any:
+    fields = getattr(model, "model_fields", {})
+    pending = [field.annotation for name, field in fields.items() if step in (name, field.alias)]
     while pending:
         kind = pending.pop()
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
+        if isinstance(kind, type) and (issubclass(kind, BaseModel) or dataclasses.is_dataclass(kind)):
             return kind
         pending.extend(getattr(kind, "__args__", ()))
     return model
