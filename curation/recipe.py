@@ -230,7 +230,7 @@ def _apply(values: dict[str, Any], override: str) -> None:
     if isinstance(place, list):
         raise RecipeError(f"--set {override}: name the entry, e.g. --set source.wikipedia.weight=0.1")
     if not isinstance(place, dict):
-        raise RecipeError(f"--set {override}: {folders[-1]} is not a table")
+        raise RecipeError(f"--set {override}: there is no table for {last}")
     place[last] = _toml_value(text)
 
 
@@ -241,7 +241,7 @@ def _step(place: Any, name: str, override: str) -> Any:
             raise RecipeError(f"--set {override}: there is no entry named {name}")
         return found[0]
     if not isinstance(place, dict):
-        raise RecipeError(f"--set {override}: {name} is not a table")
+        raise RecipeError(f"--set {override}: there is no table for {name}")
     return place.setdefault(name, {})
 
 
