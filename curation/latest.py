@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from curation import commits, storage
 from curation.commits import Manifest
-from curation.errors import RecipeError
+from curation.errors import IntegrityError, RecipeError
 
 NAME = "latest.json"
 
@@ -48,5 +48,14 @@ def read_latest(root: str) -> Latest:
         body = json.loads(storage.read_bytes(storage.join(root, NAME)))
     except FileNotFoundError:
         raise RecipeError(f"{root}: no finished run here; `curate run RECIPE --work {root}` makes one") from None
-    manifests = {name: commits.load_manifest(root, about["manifest"]) for name, about in body["stages"].items()}
+    manifests = {name: _manifest(root, name, about["manifest"]) for name, about in body["stages"].items()}
     return Latest(body["recipe_digest"], body["inputs"], manifests)
+
+
+def _manifest(root: str, stage: str, path: str) -> Manifest:
+    try:
+        return commits.load_manifest(root, path)
+    except FileNotFoundError:
+        raise IntegrityError(
+            f"{path}: {stage} has no manifest there, though latest.json names it; restore it, or run the recipe again"
+        ) from None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from curation import latest, ledger
 from curation.annotate import PARTS
 from curation.commits import Manifest
-from curation.errors import RecipeError
+from curation.errors import IntegrityError, RecipeError
 from curation.latest import Latest
 from jobs import annotate, assemble, decontaminate, dedup, filter, ingest, quality_model, tokenize_corpus
 from jobs.job import Job
@@ -121,9 +121,10 @@ def _changed(old: object, new: object, path: str = "") -> list[str]:
 
 
 def _last(root: str) -> Latest | None:
+    """Return the last finished run, which only serves to say what changed since; every stage proves itself."""
     try:
         return latest.read_latest(root)
-    except RecipeError:
+    except (RecipeError, IntegrityError):
         return None
 
 
