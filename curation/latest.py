@@ -50,13 +50,13 @@ def read_latest(root: str) -> Latest:
         recipe_digest, inputs = body["recipe_digest"], body["inputs"]
     except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
         raise RecipeError(f"{root}: no finished run here; `curate run RECIPE --work {root}` makes one") from None
-    return Latest(recipe_digest, inputs, {name: _manifest(root, path) for name, path in paths.items()})
+    return Latest(recipe_digest, inputs, {name: _manifest(root, name, path) for name, path in paths.items()})
 
 
-def _manifest(root: str, path: str) -> Manifest:
+def _manifest(root: str, stage: str, path: str) -> Manifest:
     try:
         return commits.load_manifest(root, path)
     except FileNotFoundError:
         raise IntegrityError(
-            f"{path}: the manifest is missing; restore it, or make it again: `curate run RECIPE --work {root}`"
+            f"{path}: {stage} has no manifest there, though latest.json names it; restore it, or run the recipe again"
         ) from None

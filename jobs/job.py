@@ -132,7 +132,10 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def open_job(options: argparse.Namespace) -> Job:
-    """Return the job that the command line describes; nothing is written yet. Raises RecipeError, IntegrityError."""
+    """Return the job that the command line describes; nothing is registered yet, and fingerprints are remembered.
+
+    Raises RecipeError, IntegrityError.
+    """
     recipe = load_recipe(options.recipe, options.set)
     root = storage.absolute(options.work)
     input_root = storage.absolute(options.input or os.path.dirname(os.path.abspath(options.recipe)))

@@ -121,7 +121,7 @@ def _changed(old: object, new: object, path: str = "") -> list[str]:
 
 
 def _last(root: str) -> Latest | None:
-    """Return the last run, or None if there was none or its proof is gone: then it explains nothing."""
+    """Return the last finished run, which only serves to say what changed since; every stage proves itself."""
     try:
         return latest.read_latest(root)
     except (RecipeError, IntegrityError):

@@ -33,5 +33,5 @@ def test_a_manifest_that_is_gone_is_named(root, last):
     write_latest(root, last)
     path = last.manifests["ingest"].path
     storage.delete(storage.join(root, path))
-    with pytest.raises(IntegrityError, match=f"{path}: the manifest is missing"):
+    with pytest.raises(IntegrityError, match=f"{path}: ingest has no manifest there"):
         read_latest(root)

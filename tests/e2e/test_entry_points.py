@@ -13,11 +13,11 @@ JOBS = ("ingest", "quality_model", "annotate", "filter", "dedup", "decontaminate
 SPARK_SUBMIT = Path(sys.executable).with_name("spark-submit")
 
 
+@pytest.mark.parametrize("program", [sys.executable, SPARK_SUBMIT], ids=["python", "spark-submit"])
 @pytest.mark.parametrize("job", JOBS)
-def test_each_job_explains_itself_as_a_script(job: str) -> None:
-    shown = subprocess.run(
-        [sys.executable, f"jobs/{job}.py", "--help"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+def test_each_job_explains_itself_as_a_script(program: str, job: str) -> None:
+    command = [program, f"jobs/{job}.py", "--help"]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert "RECIPE" in shown.stdout
     assert "--work" in shown.stdout
 
