@@ -347,6 +347,16 @@ def test_doctor_ends_with_5_where_the_store_cannot_be_written(
     assert "check that the folder or bucket exists" in capsys.readouterr().out
 
 
+def test_doctor_looks_at_every_machine_that_runs_tasks(tmp_path: Path) -> None:
+    done = curate("doctor", "--work", str(tmp_path), "--master", "local[2,4]", "--json")
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert done.returncode == 0, done.stderr
+    assert checks["Spark"]["found"].endswith("on local[2,4], 2 tasks at once")
+    [executor] = [check for name, check in checks.items() if name.startswith("executor ")]
+    assert executor["ok"]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_demo_compares_its_digests_and_names_the_first_stage_that_differs(work: WorkFolder, tmp_path: Path) -> None:
     found = demo.digests_of(read_latest(work.root), "f" * 64)
     committed = tmp_path / "digests.json"
