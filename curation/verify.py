@@ -173,7 +173,7 @@ def _check_stage(root: str, stage: _Stage, tell: Tell) -> StageCheck:
 
 
 def _verdict(problems: Sequence[str]) -> str:
-    return f"{len(problems)} problems" if problems else "as committed"
+    return f"{len(problems)} problem{'s'[: len(problems) > 1]}" if problems else "as committed"
 
 
 def _with_ledger(root: str, stages: Sequence[_Stage], checks: Sequence[StageCheck]) -> list[StageCheck]:

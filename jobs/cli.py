@@ -4,6 +4,7 @@
 """
 
 import argparse
+import logging
 import os
 import sys
 import traceback
@@ -43,6 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def entry() -> None:
     """Run as a program."""
+    logging.getLogger().setLevel(logging.CRITICAL)  # what libraries log may quote documents; py4j logs interrupts
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.exit(main())

@@ -132,12 +132,22 @@ def _store(work: str) -> Check:
         first, second = storage.put_if_absent(url, b"first"), storage.put_if_absent(url, b"second")
         whole = (first, second) == (b"first", b"first") and name in storage.list_names(folder)
         storage.delete(url)
-    except (CurationError, OSError) as error:
-        return Check("store", False, f"{work}: {type(error).__name__}", advice)
+    except _store_errors() as error:
+        why = str(error) if isinstance(error, CurationError) else f"{work}: {type(error).__name__}"
+        return Check("store", False, why, advice)
     finally:
         _remove_empty(folder)
     told = f"{work}: put if absent, read, list and delete work"
     return Check("store", whole, told if whole else f"{work}: a second put replaced the first", advice)
+
+
+def _store_errors() -> tuple[type[BaseException], ...]:
+    """Return what a store that cannot be used raises: also missing credentials, where S3 is installed."""
+    if find_spec("botocore") is None:
+        return (CurationError, OSError)
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    return (CurationError, OSError, BotoCoreError, ClientError)
 
 
 def _remove_empty(folder: str) -> None:

@@ -8,7 +8,7 @@ _DOCUMENTS = """\
 import json, pyarrow.dataset
 files = json.load(open("{root}/latest.json"))["stages"]["assemble"]["files"]
 corpus = pyarrow.dataset.dataset(["{root}/" + file for file in files])
-print(corpus.count_rows(), corpus.head(1, columns=["source", "url", "text"]).to_pylist())
+print(corpus.count_rows(), corpus.head(2, columns=["source", "title", "start", "end"]).to_pylist())
 """
 _TOKENS = """\
 # The tokens, mapped and not copied

@@ -13,6 +13,7 @@ from curation.verify import Verification
 from jobs.console import Console, columns
 
 _KEY_DIGITS = 16
+_MOST_WORDS = 8  # lines about one step of a document
 
 
 def show_plan(console: Console, steps: Sequence[Any]) -> None:
@@ -98,15 +99,20 @@ def show_story(console: Console, story: Explanation) -> None:
     facts += [["measured", "; ".join(measured)]] if measured else []
     console.lines(f"  {line}" for line in columns(facts))
     console.lines([""])
-    console.lines(f"  {line}" for line in columns([_story_row(console, step) for step in story.steps]))
+    console.lines(f"  {line}" for line in columns([row for step in story.steps for row in _story_rows(console, step)]))
 
 
 def _measured(steps: Iterable[Step]) -> dict[str, Any]:
     return next((step.more["measured"] for step in steps if "measured" in step.more), {})
 
 
-def _story_row(console: Console, step: Step) -> list[str]:
-    return [step.stage, console.fate(step.fate), step.reason or "", "; ".join(_story_words(step))]
+def _story_rows(console: Console, step: Step) -> list[list[str]]:
+    """Return a step as rows: stage, fate, reason and the first of what is known, then the rest below it."""
+    words = _story_words(step) or [""]
+    if len(words) > _MOST_WORDS:
+        words = [*words[:_MOST_WORDS], f"… and {len(words) - _MOST_WORDS:,} more, all of them with --json"]
+    head = [step.stage, console.fate(step.fate), step.reason or "", words[0]]
+    return [head, *(["", "", "", word] for word in words[1:])]
 
 
 def _story_words(step: Step) -> list[str]:

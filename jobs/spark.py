@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from curation import errors
 from curation.errors import CurationError, InfrastructureError
+from jobs.interrupts import interrupts_held_back
 from jobs.java import ensure_java
 
 # Why each stands here is told in docs/scaling.md; what the running Spark does not know is left out and listed.
@@ -73,7 +74,8 @@ def open_session(master: str | None = None, settings: dict[str, str] | None = No
         if name not in given or name in SETTINGS:
             builder = builder.config(name, value)
     try:
-        session = builder.getOrCreate()
+        with interrupts_held_back():
+            session = builder.getOrCreate()
     except _engine_failures() as error:
         raise InfrastructureError(
             f"Spark did not start on {master} ({type(error).__name__}); see `curate doctor`"

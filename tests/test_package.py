@@ -76,7 +76,9 @@ def test_every_data_file_in_a_package_is_shipped():
     left_out = [
         file.relative_to(ROOT)
         for file in files
-        if file.suffix not in {".py", ".pyc"} and not any(fnmatch(file.name, pattern) for pattern in patterns)
+        if "__pycache__" not in file.parts
+        and file.suffix != ".py"
+        and not any(fnmatch(file.name, pattern) for pattern in patterns)
     ]
     assert not left_out
 

@@ -163,7 +163,7 @@ def test_spark_runs_on_the_packaged_java_when_the_machine_has_none(tmp_path):
     tools.mkdir()
     for folder in ("/usr/bin", "/bin"):
         for tool in Path(folder).iterdir():
-            if not tool.name.startswith("java") and not (tools / tool.name).exists():
+            if not tool.name.startswith("java") and not os.path.lexists(tools / tool.name):
                 (tools / tool.name).symlink_to(tool)
     environ = {name: value for name, value in os.environ.items() if name not in {"JAVA_HOME", "SPARK_HOME"}}
     environ |= {"PATH": str(tools), "HOME": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
