@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from curation.decontamination.index import Index
-from curation.decontamination.words import Hashes, Offsets
+from curation.decontamination.kernels import Hashes, Offsets
 from curation.reasons import Drop, Fate, Split
 from schemas.tables import CUTS, VERDICTS
 

@@ -8,10 +8,9 @@ how files are sharded.
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
 from curation.decontamination.index import LONGEST
-from curation.decontamination.words import Hashes
+from curation.decontamination.kernels import Hashes, chosen
 
 KEY_THRESHOLD = 10  # documents from which on an n-gram is spared (MT-NLG's tool)
 
@@ -30,7 +29,7 @@ def document_counts(matches: pa.Table) -> pa.Table:
     )
     # At one place the tool looks for the longest n-gram first, then for the shorter ones from the shortest up.
     order = np.lexsort((np.where(words == LONGEST, 0, words), starts, doc_ids))
-    counted = order[_resuming(doc_ids[order], starts[order], ends[order])]
+    counted = order[chosen().resuming(doc_ids[order], starts[order], ends[order])]
     pairs = pa.table({"doc_id": doc_ids[counted], "ngram": ngrams[counted]}).group_by(["doc_id", "ngram"]).aggregate([])
     unique, documents = np.unique(pairs["ngram"].to_numpy(), return_counts=True)
     return pa.table({"ngram": pa.array(unique, pa.uint64()), "documents": pa.array(documents, pa.int64())})
@@ -49,15 +48,3 @@ def spared(counts: pa.Table, key_threshold: int = KEY_THRESHOLD) -> Hashes:
     """Return the n-grams that are found in `key_threshold` documents or more, sorted."""
     ngrams = counts["ngram"].to_numpy()[counts["documents"].to_numpy() >= key_threshold]
     return np.sort(ngrams)
-
-
-@njit(cache=True, nogil=True)
-def _resuming(doc_ids, starts, ends):  # type: ignore[no-untyped-def]
-    """Tell which hits remain if each one hides those that begin within it."""
-    counted = np.zeros(doc_ids.shape[0], np.bool_)
-    doc_id, resume = np.int64(-1), np.int64(0)
-    for hit in range(doc_ids.shape[0]):
-        if doc_ids[hit] != doc_id or starts[hit] >= resume:
-            counted[hit] = True
-            doc_id, resume = doc_ids[hit], ends[hit]
-    return counted
