@@ -155,7 +155,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
         kept = "dedup"
     if recipe.decontamination is not None:
         rule = recipe.decontamination.model_dump(exclude=recipe.decontamination.index_fields | {"benchmarks"})
-        stages.append(Stage("decontaminate", 1, (kept, "matches"), rule))
+        stages.append(Stage("decontaminate", 2, (kept, "matches"), rule))
     judges = tuple(stage.name for stage in stages if stage.name in ("filter", "dedup", "decontaminate"))
     stages.append(Stage("assemble", 1, ("ingest", *judged, *judges)))
     stages.append(Stage("tokenize", 1, ("assemble",), _token_parameters(recipe, assets)))

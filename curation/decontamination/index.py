@@ -80,6 +80,13 @@ class Index:
         examples = self.postings[self.posting_offsets[at] : self.posting_offsets[at + 1]]
         return [(self.tasks[self.example_tasks[e]], int(self.example_rows[e])) for e in examples]
 
+    def ngrams_of(self, task: str, row: int) -> Hashes:
+        """Return the n-grams of an example, sorted; none if it is unprotected or there is no such example."""
+        number = self.tasks.index(task) if task in self.tasks else -1
+        examples = np.flatnonzero((self.example_tasks == number) & (self.example_rows == row))
+        owned = np.isin(self.postings, examples)
+        return self.ngrams[np.unique(np.repeat(np.arange(len(self.ngrams)), np.diff(self.posting_offsets))[owned])]
+
     @property
     def coverage(self) -> list[Coverage]:
         """Return per task, in the order of `tasks`, how many examples are protected and by how many n-grams."""

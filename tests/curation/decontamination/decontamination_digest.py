@@ -35,7 +35,11 @@ def results() -> list[bytes]:
         hits = find(pa.array(texts), index)
         matches = pa.table([hits["row"], *hits.columns[1:]], names=["doc_id", *hits.schema.names[1:]])
         assert len(matches)
-        found += [index.digest.encode(), repr(hits.to_pylist()).encode(), repr(document_counts(matches)).encode()]
+        found += [
+            index.digest.encode(),
+            repr(hits.to_pylist()).encode(),
+            repr(document_counts(matches, index).to_pylist()).encode(),
+        ]
     return found
 
 

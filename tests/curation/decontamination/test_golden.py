@@ -16,7 +16,7 @@ import pytest
 
 from curation.decontamination.benchmarks import Benchmark, read
 from curation.decontamination.cuts import CutRule, judge, pieces
-from curation.decontamination.frequency import document_counts, spared
+from curation.decontamination.frequency import document_counts, set_aside
 from curation.decontamination.index import build
 from curation.decontamination.matcher import find
 
@@ -103,7 +103,7 @@ def left(documents, matches, index, spare):
         "text_bytes": [len(t.encode()) for t in texts],
         "characters": [len(t) for t in texts],
     }
-    verdicts, cuts = judge(matches, pa.table(narrow), index, spare, CutRule())
+    verdicts, cuts, _ = judge(matches, pa.table(narrow), index, spare, CutRule())
     fates = verdicts["fate"].to_pylist()
     own = {row: cuts.filter(pa.array(cuts["doc_id"].to_numpy() == row)) for row, f in enumerate(fates) if f == "split"}
     stays = {row: pieces(own[row], len(texts[row].encode())) for row in own}
@@ -124,7 +124,7 @@ def test_the_index_has_the_tools_ngrams(index, ngrams, counters):
 def test_the_ngrams_the_tool_spares_are_the_ones_we_spare(index, matches, counters):
     expected = counters["ngrams_spared_by_default_threshold"]
     hashes = {hash_of(ngram.split(), index) for ngram in expected}
-    assert set(spared(document_counts(matches)).tolist()) == hashes
+    assert set(set_aside(document_counts(matches, index), "megatron", True).tolist()) == hashes
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +156,7 @@ def test_every_difference_is_a_known_defect_of_the_tool(
     run, golden, documents, matches, index, ngrams, counters, touched
 ):
     used = used_in(run, ngrams, counters)
-    spare = spared(document_counts(matches)) if run == "default" else np.zeros(0, np.uint64)
+    spare = set_aside(document_counts(matches, index), "megatron", True) if run == "default" else np.zeros(0, np.uint64)
     kinds: Counter[tuple[str, ...] | None] = Counter()
     ours_and_theirs = zip(
         documents, left(documents, matches, index, spare), theirs_of(run, golden, documents), strict=True
