@@ -1,5 +1,7 @@
 """The judge: fates as the rules in plain Python say, and edits that tile each text."""
 
+import functools
+
 import decontamination_oracle as oracle
 import numpy as np
 import pyarrow as pa
@@ -8,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_matcher import FILLER, INDEX, LONG, NGRAMS, SHORT, documents
 
+from curation.decontamination import tally
 from curation.decontamination.cuts import CutRule, judge, pieces
 from curation.decontamination.matcher import find
 from schemas.tables import CUTS, VERDICTS
@@ -147,3 +150,21 @@ def test_what_is_removed_is_counted_in_code_points(texts):
     gone = sum(len(raw[row["doc_id"]][row["start"] : row["end"]].decode()) for row in cuts.to_pylist())
     gone += sum(len(raw[row["doc_id"]].decode()) for row in verdicts.to_pylist() if row["fate"] == "drop")
     assert sum(removed["characters"].to_pylist()) == gone
+
+
+@settings(deadline=None)  # the first example compiles
+@given(st.lists(documents, max_size=8), st.data())
+def test_verdicts_cuts_and_tallies_do_not_depend_on_how_documents_are_divided(texts, data):
+    matches, narrow = tables(texts)
+    marks = sorted(data.draw(st.lists(st.integers(0, len(texts)), max_size=3)))
+    shards = [narrow.slice(a, b - a) for a, b in zip([0, *marks], [*marks, len(texts)], strict=True)]
+    whole = judge(matches, narrow, INDEX, NOTHING, RULE)
+    parts = [judge(matches, shard, INDEX, NOTHING, RULE) for shard in shards]
+    assert pa.concat_tables([part.verdicts for part in parts]).equals(whole.verdicts)
+    assert pa.concat_tables([part.cuts for part in parts]).equals(whole.cuts)
+    held = [matches.filter(pa.array(np.isin(matches["doc_id"], shard["doc_id"].to_numpy()))) for shard in shards]
+    cells = [tally.cells(m, part, INDEX, NOTHING).get("task", {}) for m, part in zip(held, parts, strict=True)]
+    together = functools.reduce(tally.add, cells, {})
+    assert together == tally.cells(matches, whole, INDEX, NOTHING).get("task", {})
+    counted = functools.reduce(tally.add, (tally.counters(part.verdicts) for part in parts), {})
+    assert counted == tally.counters(whole.verdicts)
