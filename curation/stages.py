@@ -146,7 +146,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
     if recipe.decontamination is not None:
         benchmarks = [[_plain(benchmark), assets[benchmark.path]] for benchmark in recipe.decontamination.benchmarks]
         index = recipe.decontamination.model_dump(include=recipe.decontamination.index_fields)
-        stages.append(Stage("matches", 1, ("ingest",), {**index, "benchmarks": benchmarks}))
+        stages.append(Stage("matches", 2, ("ingest",), {**index, "benchmarks": benchmarks}))
     stages.append(Stage("filter", 1, tuple(judged), _filter_parameters(recipe, assets)))
     kept = "filter"
     if recipe.dedup is not None:
@@ -155,7 +155,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
         kept = "dedup"
     if recipe.decontamination is not None:
         rule = recipe.decontamination.model_dump(exclude=recipe.decontamination.index_fields | {"benchmarks"})
-        stages.append(Stage("decontaminate", 1, (kept, "matches"), rule))
+        stages.append(Stage("decontaminate", 2, (kept, "matches"), rule))
     judges = tuple(stage.name for stage in stages if stage.name in ("filter", "dedup", "decontaminate"))
     stages.append(Stage("assemble", 1, ("ingest", *judged, *judges)))
     stages.append(Stage("tokenize", 1, ("assemble",), _token_parameters(recipe, assets)))
