@@ -22,7 +22,7 @@ from curation.registry import InputFile
 from curation.sources.options import ReaderOptions
 from curation.sources.registry import read_file
 from curation.sources.sealing import DocumentRow, QuarantineWriter, ShardWriter, document_row
-from curation.sources.units import BadUnit, FileEnd, Record, Skipped
+from curation.sources.units import BadUnit, Dropped, FileEnd, Record, Skipped
 from curation.stages import Unit
 from curation.text.pipeline import document_text
 
@@ -117,12 +117,14 @@ class _Intake:
                 damaged |= isinstance(event, BadUnit) and event.error in _FILE_DAMAGE
                 self._take(file, event)
 
-    def _take(self, file: InputFile, unit: Record | BadUnit) -> None:
+    def _take(self, file: InputFile, unit: Record | BadUnit | Dropped) -> None:
         source = self._select(unit)
         name = source.name if source is not None else self.task.unit.group
         self.account.receive(name, unit.raw_bytes)
         if isinstance(unit, BadUnit):
             self._refuse(name, file, unit)
+        elif isinstance(unit, Dropped):
+            self.account.drop(name, Drop(unit.reason), unit.raw_bytes)
         elif source is None:
             self.account.drop(name, Drop.NOT_SELECTED, unit.raw_bytes)
         else:
@@ -164,7 +166,7 @@ def _events(task: UnitTask, file: InputFile) -> Iterator[Any]:
         raise InfrastructureError(f"{file.uri}: registered, and not there any more below the input root") from None
 
 
-def _selector(task: UnitTask) -> Callable[[Record | BadUnit], Source | None]:
+def _selector(task: UnitTask) -> Callable[[Record | BadUnit | Dropped], Source | None]:
     """Return what tells a unit's source; a bad unit of a container belongs to no source."""
     if task.sources[0].from_ is None:
         return lambda unit: task.sources[0]
