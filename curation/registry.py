@@ -72,16 +72,19 @@ class Inputs:
         return tuple(file for file in self.files if file.group == group)
 
 
-def survey(recipe: Recipe, input_root: str) -> list[tuple[str, Entry]]:
+def survey(recipe: Recipe, input_root: str, work: str | None = None) -> list[tuple[str, Entry]]:
     """Return every file that the recipe's globs match, as (group, file), in order of (source, path).
+
+    What lies in the work folder is not looked at, wherever that is: a run does not read what runs have made.
 
     Raises:
         RecipeError: a group that is not optional has no file, or a file name is not UTF-8.
     """
     found: list[tuple[str, Entry]] = []
     for group in sorted(readings(recipe), key=lambda group: group.name):
-        entries = {entry.path: entry for pattern in group.inputs for entry in storage.find(input_root, pattern)}
-        entries = _selected(entries, group)
+        matched = (entry for pattern in group.inputs for entry in storage.find(input_root, pattern))
+        own = {entry.path: entry for entry in matched if not _lies_in(work, storage.join(input_root, entry.path))}
+        entries = _selected(own, group)
         if not entries and not group.optional:
             raise RecipeError(
                 f"{group.name}: no file matches {', '.join(group.inputs)} below {input_root}; "
@@ -100,6 +103,10 @@ def _selected(entries: Mapping[str, Entry], group: Container | Source) -> dict[s
     excluded = [matcher(pattern) for pattern in group.exclude]
     kept = sorted((path for path in entries if not any(match(path) for match in excluded)), key=_path_bytes)
     return {path: entries[path] for path in kept[: group.max_files]}
+
+
+def _lies_in(folder: str | None, url: str) -> bool:
+    return folder is not None and url.startswith(f"{folder.rstrip('/')}/")
 
 
 def _path_bytes(path: str) -> bytes:
