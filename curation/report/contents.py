@@ -11,7 +11,9 @@ from curation.commits import Manifest
 from curation.errors import IntegrityError
 from curation.latest import Latest, read_latest
 from curation.ledger import Entry, ledger
+from curation.lookup import Folder
 from curation.registry import read_registry
+from curation.report.duplicates import Duplicates, duplicates
 from curation.report.funnel import Step, funnel, removals, sources
 from curation.report.mixture import Ingredient, mixture
 from curation.shards.blend import Blend
@@ -50,6 +52,7 @@ class Report:
     shards: Shards | None
     shards_folder: str | None
     training_tokens: int | None  # the length of training that epochs are counted for
+    duplicates: Duplicates | None
 
     @property
     def balanced(self) -> bool:
@@ -80,6 +83,7 @@ class Report:
             "sources": {source: [step.to_json() for step in steps] for source, steps in self.by_source.items()},
             "mixture": [ingredient.to_json() for ingredient in self.mixture],
             **rows,
+            "duplicates": self.duplicates.to_json() if self.duplicates is not None else None,
             "stages": [vars(stage) for stage in self.stages],
             "software": dict(self.software),
         }
@@ -93,7 +97,8 @@ def collect(root: str) -> Report:
         IntegrityError: a committed file is missing or changed.
     """
     latest = read_latest(root)
-    names = {number: name for name, number in read_registry(root).numbers.items()}
+    registry = read_registry(root)
+    names = {number: name for name, number in registry.numbers.items()}
     entries = tuple(ledger(root, latest.manifests, names))
     found = _in_order(sources(entries), [names[number] for number in sorted(names)])
     folder = _shards_folder(latest)
@@ -112,6 +117,7 @@ def collect(root: str) -> Report:
         shards,
         folder,
         blend.training_tokens if blend is not None else None,
+        duplicates(Folder(root, latest.manifests, registry)),
     )
 
 
