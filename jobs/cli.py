@@ -15,6 +15,7 @@ from types import TracebackType
 from typing import Self
 
 from curation import storage
+from curation.clusters import clusters
 from curation.errors import CurationError, InfrastructureError, IntegrityError
 from curation.explain import explain, text_of
 from curation.ledger import ledger, require_balance
@@ -72,6 +73,8 @@ def parser() -> argparse.ArgumentParser:
     one = _reading(commands, "explain", _explain, "what became of one document, and why")
     one.add_argument("id", metavar="ID", help="decimal doc_id, SOURCE:PATH:RECORD, or a URL")
     one.add_argument("--text", action="store_true", help="print the document's text as well")
+    one = _reading(commands, "duplicates", _duplicates, "the cluster of duplicates a document belongs to")
+    one.add_argument("id", metavar="ID", help="decimal doc_id, SOURCE:PATH:RECORD, or a URL")
     one = _reading(commands, "report", _report, "one self-contained HTML file about the last run")
     one.add_argument("--output", metavar="FILE", help="where to write it (default: DIR/report.html)")
     one = _command(commands, "doctor", _doctor, "whether machine, store and cluster can run the jobs")
@@ -193,6 +196,17 @@ def _explain(options: argparse.Namespace, console: Console) -> int:
         console.lines([""] if number else [])
         shown.show_story(console, story)
         console.lines(["", text] if text is not None else [])
+    return 0
+
+
+def _duplicates(options: argparse.Namespace, console: Console) -> int:
+    found = clusters(storage.absolute(options.work), options.id)
+    if options.json:
+        console.json([cluster.to_json() for cluster in found])
+        return 0
+    for number, cluster in enumerate(found):
+        console.lines([""] if number else [])
+        shown.show_cluster(console, cluster)
     return 0
 
 

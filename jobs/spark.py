@@ -51,6 +51,10 @@ _LOCAL = {
     "spark.python.unix.domain.socket.enabled": "true",  # 25 ms a task over TCP, 6 ms over a socket (Spark 4.1 on)
 }
 
+# The JVM only moves Arrow buffers: its optimising compiler and its parallel collector cost more than they save. One
+# deduplication of 20,000 documents, session included, took 40 CPU-seconds with them and 21 without.
+_LIGHT_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 
 def open_session(master: str | None = None, settings: dict[str, str] | None = None) -> Any:
     """Return the session, with Java found and every setting of `SETTINGS` in force.
@@ -96,7 +100,7 @@ def _submitted() -> dict[str, str]:
 
 def _local_settings() -> dict[str, str]:
     quiet = Path(__file__).with_name("log4j2.properties").as_uri()
-    return {**_LOCAL, "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}"}
+    return {**_LOCAL, "spark.driver.extraJavaOptions": f"{_LIGHT_JVM} -Dlog4j2.configurationFile={quiet}"}
 
 
 class ShardFailure(Exception):

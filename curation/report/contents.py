@@ -11,8 +11,10 @@ from curation.commits import Manifest
 from curation.errors import IntegrityError
 from curation.latest import Latest, read_latest
 from curation.ledger import Entry, ledger
+from curation.lookup import Folder
 from curation.registry import read_registry
 from curation.report.contamination import Contamination, contamination
+from curation.report.duplicates import Duplicates, duplicates
 from curation.report.funnel import Step, funnel, removals, sources
 from curation.report.mixture import Ingredient, mixture
 from curation.shards.blend import Blend
@@ -52,6 +54,7 @@ class Report:
     shards_folder: str | None
     training_tokens: int | None  # the length of training that epochs are counted for
     contamination: Contamination | None = None
+    duplicates: Duplicates | None
 
     @property
     def balanced(self) -> bool:
@@ -83,6 +86,7 @@ class Report:
             "mixture": [ingredient.to_json() for ingredient in self.mixture],
             **rows,
             "contamination": self.contamination.to_json() if self.contamination is not None else None,
+            "duplicates": self.duplicates.to_json() if self.duplicates is not None else None,
             "stages": [vars(stage) for stage in self.stages],
             "software": dict(self.software),
         }
@@ -96,7 +100,8 @@ def collect(root: str) -> Report:
         IntegrityError: a committed file is missing or changed.
     """
     latest = read_latest(root)
-    names = {number: name for name, number in read_registry(root).numbers.items()}
+    registry = read_registry(root)
+    names = {number: name for name, number in registry.numbers.items()}
     entries = tuple(ledger(root, latest.manifests, names))
     found = _in_order(sources(entries), [names[number] for number in sorted(names)])
     folder = _shards_folder(latest)
@@ -116,6 +121,7 @@ def collect(root: str) -> Report:
         folder,
         blend.training_tokens if blend is not None else None,
         contamination(latest.manifests.get("decontaminate")),
+        duplicates(Folder(root, latest.manifests, registry)),
     )
 
 

@@ -44,7 +44,7 @@ def render(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"bytes": bytes_text, "percent": percent, "count": _count}
+    environment.filters |= {"bytes": bytes_text, "percent": percent, "count": _count, "similarity": "{:.2f}".format}
     return environment.get_template(FILE).render(**_view(report))
 
 
@@ -70,6 +70,8 @@ def _view(report: Report) -> dict[str, Any]:
         "drops": drops,
         "quarantine": quarantine,
         "problems": [(e.stage, e.source, problem) for e in report.entries for problem in e.problems],
+        "duplicates": report.duplicates,
+        "curve": [(at, chance, Bar(chance)) for at, chance in report.duplicates.curve] if report.duplicates else [],
         "share": share,
     }
 
