@@ -53,7 +53,7 @@ class Report:
     shards: Shards | None
     shards_folder: str | None
     training_tokens: int | None  # the length of training that epochs are counted for
-    contamination: Contamination | None = None
+    contamination: Contamination | None
     duplicates: Duplicates | None
 
     @property
