@@ -27,6 +27,7 @@ from pydantic import (
 )
 
 from curation.pareto import MAX_ALPHA
+from curation.published import merged
 from schemas.tables import SIGNAL_FIELDS
 
 # what a recipe calls a thing -> the column of the signals table that holds it, in the order of judging
@@ -141,6 +142,7 @@ Signals = Annotated[
 class Profile(Rules):
     """What a source asks of its documents; what is not set is not asked."""
 
+    like: str | None = Field(default=None, description="published profile it builds on, own thresholds on top: gopher")
     language: Language | None = Field(default=None, description="languages that stay")
     length: Length = Field(default=(), description="bounds on estimated tokens, words and characters")
     signals: Signals = Field(default=(), description="bounds on signals, min_ or max_ and the name of the column")
@@ -149,3 +151,9 @@ class Profile(Rules):
     def language_and_length(self) -> "Profile":
         """Return the part that a document passes before the classifier may learn from it."""
         return Profile(language=self.language, length=self.length)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _builds_on_a_published_one(cls, given: Any) -> Any:
+        plain = isinstance(given, Mapping) and all(isinstance(given.get(k, {}), Mapping) for k in ("length", "signals"))
+        return merged(given["like"], given) if plain and given.get("like") else given

@@ -18,6 +18,7 @@ from curation.dedup.settings import DedupSettings
 from curation.errors import RecipeError
 from curation.limits import Limits
 from curation.profiles import Profile
+from curation.published import PUBLISHED
 from curation.shards.tokenizer import TokenizerSpec
 from curation.sources.registry import READERS
 from curation.text.clean import RULES
@@ -129,6 +130,16 @@ class Recipe(Model):
     limits: Limits = Field(Limits(), description="what input may cost")
     shard_mib: int = Field(256, gt=0, description="text after which a shard of documents is sealed")
     max_removed: Mapping[str, float] = Field({}, description="guards: stage -> largest share of a source it may remove")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _published_profiles_need_no_section(cls, given: Any) -> Any:
+        """A source may name a published profile that the recipe does not spell out."""
+        sources = given.get("source", ()) if isinstance(given, Mapping) else ()
+        named = {source.get("profile") for source in sources if isinstance(source, Mapping)}
+        own = given.get("profile", {}) if isinstance(given, Mapping) else {}
+        found = {name: {"like": name} for name in PUBLISHED if name in named and name not in own}
+        return {**given, "profile": {**found, **own}} if found else given
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:

@@ -126,7 +126,7 @@ def _pack(group: str, files: Sequence[InputFile], unit_bytes: int) -> list[Unit]
 
 
 def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
-    signals = Stage("signals", 1, ("ingest",), {})
+    signals = Stage("signals", 2, ("ingest",), {})
     stages = [Stage("ingest", 1, (), _ingest_parameters(recipe)), signals]
     judged = ["signals"]
     if recipe.quality_model is not None:
