@@ -31,7 +31,7 @@ from curation.published import merged
 from schemas.tables import SIGNAL_FIELDS
 
 # what a recipe calls a thing -> the column of the signals table that holds it, in the order of judging
-LENGTHS = {"tokens": "tokens_estimated", "words": "words", "characters": "characters"}
+LENGTHS = {"tokens": "tokens_estimated", "exact_tokens": "tokens_exact", "words": "words", "characters": "characters"}
 SIGNALS = {field.name: field.name for field in SIGNAL_FIELDS}
 
 
@@ -144,13 +144,14 @@ class Profile(Rules):
 
     like: str | None = Field(default=None, description="published profile it builds on, own thresholds on top: gopher")
     language: Language | None = Field(default=None, description="languages that stay")
-    length: Length = Field(default=(), description="bounds on estimated tokens, words and characters")
+    length: Length = Field(default=(), description="bounds on estimated and exact tokens, words and characters")
     signals: Signals = Field(default=(), description="bounds on signals, min_ or max_ and the name of the column")
     pareto: Pareto | None = Field(default=None, description="the Pareto filter on the classifier's score")
 
     def language_and_length(self) -> "Profile":
-        """Return the part that a document passes before the classifier may learn from it."""
-        return Profile(language=self.language, length=self.length)
+        """Return the part that a document passes before the classifier may learn from it; exact tokens are not counted
+        for that."""
+        return Profile(language=self.language, length=tuple(r for r in self.length if r.column != "tokens_exact"))
 
     @model_validator(mode="before")
     @classmethod

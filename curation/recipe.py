@@ -22,6 +22,7 @@ from curation.published import PUBLISHED
 from curation.shards.tokenizer import TokenizerSpec
 from curation.sources.registry import READERS
 from curation.text.clean import RULES
+from curation.text.language import LanguageSettings
 from curation.text.quality import Parameters as QualityParameters
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)]
@@ -111,6 +112,7 @@ class Tokens(Model):
 
     tokenizer: TokenizerSpec = Field(TokenizerSpec(builtin="gpt2"), description="vocabulary and merges")
     target_pair_mib: int = Field(1024, gt=0, description="text bytes of consecutive corpus shards that form one pair")
+    count_exactly: bool = Field(False, description="whether signals count tokens with this tokenizer (tokens_exact)")
     validation_fraction: float = Field(0.02, ge=0, lt=1, description="share of documents held out, by coin")
 
 
@@ -122,6 +124,7 @@ class Recipe(Model):
     container: tuple[Container, ...] = Field((), description="files that several sources share")
     source: tuple[Source, ...] = Field(min_length=1, description="sources in priority order")
     profile: Mapping[str, Profile] = Field({}, description="named sets of rules")
+    language: LanguageSettings = Field(LanguageSettings(), description="how a text's language is told")
     quality_model: QualityModel | None = Field(None, description="the classifier; none: no quality scores")
     dedup: DedupSettings | None = Field(None, description="duplicates; none: only counted nowhere, all kept")
     decontamination: DecontaminationSettings | None = Field(None, description="benchmark text to remove; none: kept")
@@ -161,6 +164,7 @@ class Recipe(Model):
             _check_known("max_removed: stage", stage, ("dedup", "decontaminate"))
         self._sets_are_selected_once()
         self._pareto_has_scores()
+        self._exact_tokens_are_counted()
         return self
 
     def _sets_are_selected_once(self) -> None:
@@ -175,6 +179,11 @@ class Recipe(Model):
         for name, profile in self.profile.items():
             if profile.pareto is not None and self.quality_model is None:
                 raise ValueError(f"profile {name} has a pareto rule, and there is no [quality_model] to score with")
+
+    def _exact_tokens_are_counted(self) -> None:
+        for name, profile in self.profile.items():
+            if not self.tokens.count_exactly and any(rule.column == "tokens_exact" for rule in profile.length):
+                raise ValueError(f"profile {name} asks for exact_tokens: set count_exactly = true under [tokens]")
 
     def source_named(self, name: str) -> Source:
         """Return a source by name."""

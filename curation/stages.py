@@ -18,7 +18,7 @@ from curation.registry import InputFile, Inputs
 
 _LIBRARIES = {
     "ingest": ("ftfy", "resiliparse", "trafilatura", "jusText", "pycld2", "fastwarc"),
-    "signals": ("pycld2", "pyarrow"),
+    "signals": ("pycld2", "pyarrow", "fasttext-numpy2"),
     "signatures": ("pyarrow",),  # its Unicode tables lower-case shingles
     "quality_model": ("fasttext-numpy2", "pycld2"),
     "quality": ("fasttext-numpy2",),
@@ -126,7 +126,7 @@ def _pack(group: str, files: Sequence[InputFile], unit_bytes: int) -> list[Unit]
 
 
 def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
-    signals = Stage("signals", 2, ("ingest",), {})
+    signals = Stage("signals", 2, ("ingest",), _signal_parameters(recipe, assets))
     stages = [Stage("ingest", 1, (), _ingest_parameters(recipe)), signals]
     judged = ["signals"]
     if recipe.quality_model is not None:
@@ -137,6 +137,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
             "seed": recipe.seed,
             "asset": assets.get(model.file or ""),
             "rules": _rules(recipe),
+            "language": _language_parameters(recipe, assets),
         }
         stages += [Stage("quality_model", 1, trained, parameters), Stage("quality", 1, ("ingest", "quality_model"))]
         judged.append("quality")
@@ -160,6 +161,17 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
     stages.append(Stage("assemble", 1, ("ingest", *judged, *judges)))
     stages.append(Stage("tokenize", 1, ("assemble",), _token_parameters(recipe, assets)))
     return stages
+
+
+def _signal_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
+    tokenizer = recipe.tokens.tokenizer
+    counted = {**_plain(tokenizer), "files": [assets[name] for name in tokenizer.files]}
+    exact = {"tokenizer": counted} if recipe.tokens.count_exactly else {}
+    return {"language": _language_parameters(recipe, assets), **exact}
+
+
+def _language_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
+    return {**_plain(recipe.language), "model": assets.get(recipe.language.model or "")}
 
 
 def _ingest_parameters(recipe: Recipe) -> dict[str, Any]:
@@ -195,7 +207,7 @@ def _filter_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, A
 
 def _token_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
     files = [assets[name] for name in recipe.tokens.tokenizer.files]
-    return {**_plain(recipe.tokens), "files": files, "seed": recipe.seed}
+    return {**recipe.tokens.model_dump(mode="json", exclude={"count_exactly"}), "files": files, "seed": recipe.seed}
 
 
 def _plain(model: Any) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from curation.recipe import QualityModel
 from curation.shards_table import Shard
 from curation.stages import item_key
 from curation.text import language, quality, sample, signals
+from curation.text.language import LanguageSettings
 from jobs.job import Job, run_stage
 from jobs.spark import run_shards
 
@@ -34,6 +35,8 @@ class _Look:
     seed: int
     limit: float
     profile: Profile | None
+    language: LanguageSettings
+    language_model: str | None
 
 
 @dataclass(frozen=True)
@@ -122,9 +125,10 @@ def _trained(job: Job) -> tuple[tuple[Part, ...], dict[str, Any]]:
 
 
 def _drawn(job: Job, pool: sample.Pool) -> list[int]:
-    limit = pool.first_limit()
+    limit, settings = pool.first_limit(), job.recipe.language
+    model = storage.resolve(job.input_root, settings.model) if settings.model else None
     while True:
-        looks = [_Look(job.root, s, job.recipe.seed, limit, _profile(job, s)) for s in pool.shards]
+        looks = [_Look(job.root, s, job.recipe.seed, limit, _profile(job, s), settings, model) for s in pool.shards]
         found = [tuple(row) for rows in run_shards(job.spark, _look, looks) for row in rows]
         if len(found) >= pool.wanted or limit >= 1:
             return sample.draw(found, pool.wanted)
@@ -137,13 +141,18 @@ def _profile(job: Job, shard: Shard) -> Profile | None:
 
 
 def _look(task: _Look) -> list[tuple[float, int]]:
-    return sample.candidates(task.root, task.shard, task.seed, task.limit, lambda batch: _passes(task.profile, batch))
+    path = str(local_copy(task.language_model)) if task.language_model else None
+    detect = language.detector(task.language, path)
+    passes = lambda batch: _passes(task.profile, detect, batch)  # noqa: E731
+    return sample.candidates(task.root, task.shard, task.seed, task.limit, passes)
 
 
-def _passes(profile: Profile | None, batch: pa.RecordBatch) -> list[bool]:
+def _passes(
+    profile: Profile | None, detect: Callable[[pa.Array], language.Detected], batch: pa.RecordBatch
+) -> list[bool]:
     """Return which documents pass the language and length rules and are not empty; the other rules do not count."""
     texts = batch["text"]
-    codes, shares = language.detect(texts)
+    codes, shares = detect(texts)
     found = signals.compute(texts)
     columns = dict(zip(found.schema.names, found.columns, strict=True)) | {"language": codes, "language_ppm": shares}
     rules = (profile or Profile()).language_and_length()

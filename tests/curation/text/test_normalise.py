@@ -8,8 +8,24 @@ from hypothesis import strategies as st
 from curation.text.normalise import head, normalise, normalise_all
 
 pieces = st.sampled_from(
-    [*("__label__", "__label__positive", "__LABEL__", "_", "__", "label", "</s>", "</S>", "<", "/s>", "\0"), "Σ", "İ"]
-    + [*(" ", "\n", "\u00a0", "\u2028", "The", "CAT", "Ⱥ", "ẞ", "É", "e\u0301", "🙂", "𐐀", "日本", "naïve")]
+    [
+        *(
+            "__label__",
+            "__label__positive",
+            "__LABEL__",
+            "_",
+            "__",
+            "label",
+            "</s>",
+            "</S>",
+            "<",
+            "/s>",
+            "\0",
+            "Σ",
+            "İ",
+        ),
+        *(" ", "\n", "\u00a0", "\u2028", "The", "CAT", "Ⱥ", "ẞ", "É", "e\u0301", "🙂", "𐐀", "日本", "naïve"),
+    ]
 )
 texts = st.one_of(st.text(max_size=60), st.lists(pieces, max_size=30).map("".join))
 
