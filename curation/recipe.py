@@ -98,6 +98,7 @@ class QualityModel(Model):
     negatives: tuple[str, ...] = Field((), description="sources an equal number of negatives is drawn from")
     file: str | None = Field(None, description="an existing fastText model to use instead of training one")
     parameters: QualityParameters = Field(QualityParameters(), description="how fastText is trained")
+    human_labels: str | None = Field(None, description="JSON lines of text and label (0, 1) that the card is judged by")
     max_sample_kib: int = Field(64, gt=0, description="a drawn text is cut to this size")
 
     @model_validator(mode="after")

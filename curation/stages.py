@@ -20,7 +20,7 @@ _LIBRARIES = {
     "ingest": ("ftfy", "resiliparse", "trafilatura", "jusText", "pycld2", "fastwarc"),
     "signals": ("pycld2", "pyarrow", "fasttext-numpy2"),
     "signatures": ("pyarrow",),  # its Unicode tables lower-case shingles
-    "quality_model": ("fasttext-numpy2", "pycld2"),
+    "quality_model": ("fasttext-numpy2", "pycld2", "numpy"),
     "quality": ("fasttext-numpy2",),
 }
 _UNICODE = {"ingest", "signals", "quality_model", "matches"}  # stages that ask Python about characters
@@ -136,10 +136,11 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
             "model": _plain(model),
             "seed": recipe.seed,
             "asset": assets.get(model.file or ""),
+            "human_labels": assets.get(model.human_labels or ""),
             "rules": _rules(recipe),
             "language": _language_parameters(recipe, assets),
         }
-        stages += [Stage("quality_model", 1, trained, parameters), Stage("quality", 1, ("ingest", "quality_model"))]
+        stages += [Stage("quality_model", 2, trained, parameters), Stage("quality", 1, ("ingest", "quality_model"))]
         judged.append("quality")
     if recipe.dedup is not None:
         signature = recipe.dedup.model_dump(include={"shingle", "bands", "rows", "seed"})

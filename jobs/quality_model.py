@@ -3,7 +3,7 @@
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from curation.reasons import Fate
 from curation.recipe import QualityModel
 from curation.shards_table import Shard
 from curation.stages import item_key
-from curation.text import language, quality, sample, signals
+from curation.text import card, language, quality, sample, signals
 from curation.text.language import LanguageSettings
 from jobs.job import Job, run_stage
 from jobs.spark import run_shards
@@ -55,6 +55,7 @@ class _Training:
     parts: tuple[Part, ...]
     seed: int
     settings: QualityModel
+    human_labels: str | None
 
 
 def run(job: Job) -> Manifest:
@@ -98,8 +99,8 @@ def _shards(job: Job) -> list[Shard]:
 
 def _given(job: Job) -> tuple[tuple[Part, ...], dict[str, Any]]:
     path = local_copy(storage.resolve(job.input_root, str(_settings(job).file)))
-    quality.load(path)
-    return (write_file(job.root, "quality_model", "model", _ITEM, path),), {"card": {"given": True}}
+    about = {"given": True, **_human(quality.load(path), _labels(job))}
+    return (write_file(job.root, "quality_model", "model", _ITEM, path),), {"card": about}
 
 
 def _trained(job: Job) -> tuple[tuple[Part, ...], dict[str, Any]]:
@@ -120,7 +121,7 @@ def _trained(job: Job) -> tuple[tuple[Part, ...], dict[str, Any]]:
         if (own := tuple(i for i in ids if shard.first_doc_id <= i <= shard.last_doc_id))
     ]
     parts = tuple(part_from_json(part) for part in run_shards(job.spark, _write, tasks))
-    [trained] = run_shards(job.spark, _train, [_Training(job.root, parts, job.recipe.seed, settings)])
+    [trained] = run_shards(job.spark, _train, [_Training(job.root, parts, job.recipe.seed, settings, _labels(job))])
     return (*parts, part_from_json(trained["model"])), {"card": trained["card"]}
 
 
@@ -169,23 +170,20 @@ def _train(task: _Training) -> Mapping[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.bin"
         quality.train(sample.shuffled(task.root, task.parts, task.seed), task.settings.parameters, path)
-        card = _card(task, quality.load(path))
+        model = quality.load(path)
+        about = card.describe(task.root, task.parts, task.seed, task.settings.parameters, model, Path(folder))
+        about |= _human(model, task.human_labels)
         part = write_file(task.root, "quality_model", "model", _ITEM, path)
-    return {"model": part.to_json(), "card": card}
+    return {"model": part.to_json(), "card": about}
 
 
-def _card(task: _Training, model: quality.Model) -> dict[str, Any]:
-    counts = [quality.evaluate(model, texts, labels) for texts, labels in sample.held_out(task.root, task.parts)]
-    total = quality.Evaluation(*(sum(column) for column in zip((0, 0, 0, 0), *map(astuple, counts), strict=True)))
-    return {
-        "drawn": dict(sample.drawn_counts(task.parts)),
-        "held_out": total.documents,
-        "accuracy_ppm": total.accuracy_ppm,
-        "true_positives": total.true_positives,
-        "false_positives": total.false_positives,
-        "true_negatives": total.true_negatives,
-        "false_negatives": total.false_negatives,
-    }
+def _labels(job: Job) -> str | None:
+    path = _settings(job).human_labels
+    return storage.resolve(job.input_root, path) if path is not None else None
+
+
+def _human(model: quality.Model, url: str | None) -> dict[str, Any]:
+    return {"human": card.human(model, storage.read_bytes(url), url)} if url is not None else {}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -291,11 +291,15 @@ TOKEN_DOCUMENTS = pa.schema(
     ]
 )
 
+LAYOUT = ("lines", "line_break_word_ppm", "short_line_ppm", "terminal_line_ppm", "few_word_line_ppm", "bullet_line_ppm")
+
 SAMPLE = pa.schema(
     [
         DOC_ID,
         field("label", pa.string(), "positive or negative", "positive"),
         field("held_out", pa.bool_(), "whether the document tests the classifier instead of training it", False),
+        field("origin_held_out", pa.bool_(), "whether its origin tests the second model of the card", False),
+        *(_count(name, f"{name} of the text before it was normalised, for the card's control", 12) for name in LAYOUT),
         field("text", _text, "normalised text the classifier sees", "anarchism is a political philosophy …"),
     ]
 )
