@@ -175,7 +175,7 @@ def _unlucky(rule: Pareto, evidence: Evidence) -> _Charge:
             "a profile has pareto, but documents of its source have no quality score: add [quality_model] to the "
             "recipe, or take pareto out of the profile"
         )
-    coin, keeps = coin_billionths(evidence.coins), keep_billionths(evidence.quality_ppm.to_numpy(), rule.alpha)
+    coin, keeps = coin_billionths(evidence.coins), keep_billionths(evidence.quality_ppm.to_numpy(), rule.solved_alpha)
     return _Charge(Drop.PARETO, coin >= keeps, "coin_billionths", coin, keeps)
 
 

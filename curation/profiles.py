@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from difflib import get_close_matches
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -122,7 +122,21 @@ class Language(Rules):
 class Pareto(Rules):
     """The Pareto filter on the classifier's score: kept with probability (2 - score)**-alpha."""
 
-    alpha: float = Field(gt=0, le=MAX_ALPHA, description="the paper: 3; GPT-3: 9; the larger, the fewer are kept")
+    alpha: Annotated[float, Field(gt=0, le=MAX_ALPHA)] | Literal["auto"] = Field(
+        description="the paper: 3; GPT-3: 9; the larger, the fewer are kept; auto: solved for goal_tokens"
+    )
+    goal_tokens: int | None = Field(default=None, gt=0, description="tokens to keep of the profile's sources together")
+
+    @model_validator(mode="after")
+    def _auto_has_a_goal(self) -> "Pareto":
+        if (self.alpha == "auto") != (self.goal_tokens is not None):
+            raise ValueError('pareto: alpha = "auto" and goal_tokens go together')
+        return self
+
+    @property
+    def solved_alpha(self) -> float:
+        """The number. Raises ValueError where it is still to be solved."""
+        return float(self.alpha)
 
 
 Length = Annotated[

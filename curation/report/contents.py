@@ -14,6 +14,7 @@ from curation.ledger import Entry, ledger
 from curation.registry import read_registry
 from curation.report.funnel import Step, funnel, removals, sources
 from curation.report.mixture import Ingredient, mixture
+from curation.report.quality import quality_card
 from curation.shards.blend import Blend
 from curation.shards.sidecar import Shards
 
@@ -49,6 +50,7 @@ class Report:
     software: Mapping[str, str]
     shards: Shards | None
     shards_folder: str | None
+    quality: Mapping[str, Any] | None  # the classifier's card, see curation.report.quality
     training_tokens: int | None  # the length of training that epochs are counted for
 
     @property
@@ -80,6 +82,7 @@ class Report:
             "sources": {source: [step.to_json() for step in steps] for source, steps in self.by_source.items()},
             "mixture": [ingredient.to_json() for ingredient in self.mixture],
             **rows,
+            "quality_model": self.quality,
             "stages": [vars(stage) for stage in self.stages],
             "software": dict(self.software),
         }
@@ -111,6 +114,7 @@ def collect(root: str) -> Report:
         _software(latest),
         shards,
         folder,
+        quality_card(latest.manifests),
         blend.training_tokens if blend is not None else None,
     )
 
