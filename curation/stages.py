@@ -137,7 +137,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
             "seed": recipe.seed,
             "asset": assets.get(model.file or ""),
             "human_labels": assets.get(model.human_labels or ""),
-            "rules": _rules(recipe),
+            "rules": _training_rules(recipe),
             "language": _language_parameters(recipe, assets),
         }
         stages += [Stage("quality_model", 2, trained, parameters), Stage("quality", 1, ("ingest", "quality_model"))]
@@ -199,6 +199,12 @@ def _rules(recipe: Recipe) -> dict[str, Any]:
         profile = recipe.profile[source.profile] if source.profile else None
         rules[source.name] = {"profile": profile and _plain(profile), "damage": source.damage, "role": source.role}
     return rules
+
+
+def _training_rules(recipe: Recipe) -> dict[str, Any]:
+    """What of the rules decides which documents the classifier may learn from: no signal threshold, no alpha."""
+    own = {source.name: recipe.profile[source.profile] for source in recipe.source if source.profile}
+    return {name: _plain(profile.language_and_length()) for name, profile in own.items()}
 
 
 def _filter_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from curation.commits import Manifest
 
+_ENOUGH = 30  # documents of each label before an accuracy says anything
 _SHOWN = 12  # signals beside the model, those that tell most
 
 
@@ -34,12 +35,22 @@ def accuracies(card: Mapping[str, Any]) -> list[Line]:
     layout = card["layout_alone_accuracy_ppm"]
     rows = [
         ("random tenth", card["random_tenth"]["accuracy_ppm"], "comparable with the paper's 90.3 %"),
-        ("origins apart", (card["origins_apart"] or {}).get("accuracy_ppm"), "hosts and books the model never saw"),
+        ("origins apart", (card["origins_apart"] or {}).get("accuracy_ppm"), _apart_meaning(card["origins_apart"])),
         ("layout alone, random tenth", layout["random_tenth"], "a control that sees line breaks and no word"),
         ("layout alone, origins apart", layout["origins_apart"], "what a useful classifier must beat"),
         ("labels permuted", card["labels_permuted_accuracy_ppm"], "half, or something leaks"),
     ]
     return [Line(what, None if ppm is None else ppm / 1e6, None, None, meaning) for what, ppm, meaning in rows]
+
+
+def _apart_meaning(tenth: Mapping[str, Any] | None) -> str:
+    if tenth is None:
+        return "no origin could be set apart"
+    positives = tenth["true_positives"] + tenth["false_negatives"]
+    fewest = min(positives, tenth["documents"] - positives)
+    if fewest < _ENOUGH:
+        return f"says little: {fewest} of {tenth['documents']} documents are of the rarer label"
+    return "hosts and books the model never saw"
 
 
 def people(card: Mapping[str, Any]) -> list[Line]:
