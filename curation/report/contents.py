@@ -12,6 +12,7 @@ from curation.errors import IntegrityError
 from curation.latest import Latest, read_latest
 from curation.ledger import Entry, ledger
 from curation.registry import read_registry
+from curation.report.contamination import Contamination, contamination
 from curation.report.funnel import Step, funnel, removals, sources
 from curation.report.mixture import Ingredient, mixture
 from curation.report.quality import quality_card
@@ -52,6 +53,7 @@ class Report:
     shards_folder: str | None
     quality: Mapping[str, Any] | None  # the classifier's card, see curation.report.quality
     training_tokens: int | None  # the length of training that epochs are counted for
+    contamination: Contamination | None = None
 
     @property
     def balanced(self) -> bool:
@@ -83,6 +85,7 @@ class Report:
             "mixture": [ingredient.to_json() for ingredient in self.mixture],
             **rows,
             "quality_model": self.quality,
+            "contamination": self.contamination.to_json() if self.contamination is not None else None,
             "stages": [vars(stage) for stage in self.stages],
             "software": dict(self.software),
         }
@@ -116,6 +119,7 @@ def collect(root: str) -> Report:
         folder,
         quality_card(latest.manifests),
         blend.training_tokens if blend is not None else None,
+        contamination(latest.manifests.get("decontaminate")),
     )
 
 
