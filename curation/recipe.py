@@ -19,10 +19,12 @@ from curation.dedup.settings import DedupSettings
 from curation.errors import RecipeError
 from curation.limits import Limits
 from curation.profiles import Profile
+from curation.published import PUBLISHED
 from curation.shards.tokenizer import TokenizerSpec
 from curation.sources.options import DocumentBoundary
 from curation.sources.registry import READERS
 from curation.text.clean import RULES
+from curation.text.language import LanguageSettings
 from curation.text.quality import Parameters as QualityParameters
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)]
@@ -115,6 +117,7 @@ class QualityModel(Model):
     negatives: tuple[str, ...] = Field((), description="sources an equal number of negatives is drawn from")
     file: str | None = Field(None, description="an existing fastText model to use instead of training one")
     parameters: QualityParameters = Field(QualityParameters(), description="how fastText is trained")
+    human_labels: str | None = Field(None, description="JSON lines of text and label (0, 1) that the card is judged by")
     max_sample_kib: int = Field(64, gt=0, description="a drawn text is cut to this size")
 
     @model_validator(mode="after")
@@ -129,6 +132,7 @@ class Tokens(Model):
 
     tokenizer: TokenizerSpec = Field(TokenizerSpec(builtin="gpt2"), description="vocabulary and merges")
     target_pair_mib: int = Field(1024, gt=0, description="text bytes of consecutive corpus shards that form one pair")
+    count_exactly: bool = Field(False, description="whether signals count tokens with this tokenizer (tokens_exact)")
     validation_fraction: float = Field(0.02, ge=0, lt=1, description="share of documents held out, by coin")
 
 
@@ -140,6 +144,7 @@ class Recipe(Model):
     container: tuple[Container, ...] = Field((), description="files that several sources share")
     source: tuple[Source, ...] = Field(min_length=1, description="sources in priority order")
     profile: Mapping[str, Profile] = Field({}, description="named sets of rules")
+    language: LanguageSettings = Field(LanguageSettings(), description="how a text's language is told")
     quality_model: QualityModel | None = Field(None, description="the classifier; none: no quality scores")
     dedup: DedupSettings | None = Field(None, description="duplicates; none: only counted nowhere, all kept")
     decontamination: DecontaminationSettings | None = Field(None, description="benchmark text to remove; none: kept")
@@ -148,6 +153,16 @@ class Recipe(Model):
     limits: Limits = Field(Limits(), description="what input may cost")
     shard_mib: int = Field(256, gt=0, description="text after which a shard of documents is sealed")
     max_removed: Mapping[str, Share] = Field({}, description="guards: stage -> largest share of a source it may remove")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _published_profiles_need_no_section(cls, given: Any) -> Any:
+        """A source may name a published profile that the recipe does not spell out."""
+        sources = given.get("source", ()) if isinstance(given, Mapping) else ()
+        named = {source.get("profile") for source in sources if isinstance(source, Mapping)}
+        own = given.get("profile", {}) if isinstance(given, Mapping) else {}
+        found = {name: {"like": name} for name in PUBLISHED if name in named and name not in own}
+        return {**given, "profile": {**found, **own}} if found else given
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
@@ -171,6 +186,7 @@ class Recipe(Model):
             raise ValueError(f"container {name}: no source selects from it")
         self._sets_are_selected_once()
         self._scores_are_there()
+        self._exact_tokens_are_counted()
         return self
 
     def _sets_are_selected_once(self) -> None:
@@ -189,6 +205,11 @@ class Recipe(Model):
                 raise ValueError(f"profile {name} has a pareto rule, and there is no [quality_model] to score with")
         if self.dedup is not None and self.dedup.survivor == "quality":
             raise ValueError('dedup.survivor is "quality", and there is no [quality_model] to score with')
+
+    def _exact_tokens_are_counted(self) -> None:
+        for name, profile in self.profile.items():
+            if not self.tokens.count_exactly and any(rule.column == "tokens_exact" for rule in profile.length):
+                raise ValueError(f"profile {name} asks for exact_tokens: set count_exactly = true under [tokens]")
 
     def source_named(self, name: str) -> Source:
         """Return a source by name."""

@@ -20,7 +20,7 @@ _LIBRARIES = {
     "ingest": ("ftfy", "resiliparse", "trafilatura", "jusText", "pycld2", "fastwarc", "mwparserfromhell", "pylatexenc"),
     "signals": ("pycld2", "pyarrow"),
     "signatures": ("pyarrow",),  # its Unicode tables lower-case shingles
-    "quality_model": ("fasttext-numpy2", "pycld2"),
+    "quality_model": ("fasttext-numpy2", "pycld2", "numpy"),
     "quality": ("fasttext-numpy2",),
 }
 _UNICODE = {"ingest", "signals", "quality_model", "matches"}  # stages that ask Python about characters
@@ -126,7 +126,7 @@ def _pack(group: str, files: Sequence[InputFile], unit_bytes: int) -> list[Unit]
 
 
 def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
-    signals = Stage("signals", 1, ("ingest",), {})
+    signals = Stage("signals", 2, ("ingest",), _signal_parameters(recipe, assets))
     stages = [Stage("ingest", 1, (), _ingest_parameters(recipe, assets)), signals]
     judged = ["signals"]
     if recipe.quality_model is not None:
@@ -136,9 +136,11 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
             "model": _plain(model),
             "seed": recipe.seed,
             "asset": assets.get(model.file or ""),
+            "human_labels": assets.get(model.human_labels or ""),
             "rules": _drawing_rules(recipe),
+            "language": _language_parameters(recipe, assets),
         }
-        stages += [Stage("quality_model", 1, trained, parameters), Stage("quality", 1, ("ingest", "quality_model"))]
+        stages += [Stage("quality_model", 2, trained, parameters), Stage("quality", 1, ("ingest", "quality_model"))]
         judged.append("quality")
     if recipe.dedup is not None:
         signature = recipe.dedup.model_dump(include={"shingle", "bands", "rows", "seed"})
@@ -160,6 +162,18 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
     stages.append(Stage("assemble", 1, ("ingest", *judged, *judges)))
     stages.append(Stage("tokenize", 1, ("assemble",), _token_parameters(recipe, assets)))
     return stages
+
+
+def _signal_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
+    tokenizer = recipe.tokens.tokenizer
+    counted = {**_plain(tokenizer), "files": [assets[name] for name in tokenizer.files]}
+    exact = {"tokenizer": counted} if recipe.tokens.count_exactly else {}
+    return {"language": _language_parameters(recipe, assets), **exact}
+
+
+def _language_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
+    library = {"library": _version("fasttext-numpy2")} if recipe.language.detector == "fasttext" else {}
+    return {**_plain(recipe.language), "model": assets.get(recipe.language.model or ""), **library}
 
 
 def _ingest_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
@@ -209,7 +223,7 @@ def _filter_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, A
 
 def _token_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
     files = [assets[name] for name in recipe.tokens.tokenizer.files]
-    return {**_plain(recipe.tokens), "files": files, "seed": recipe.seed}
+    return {**recipe.tokens.model_dump(mode="json", exclude={"count_exactly"}), "files": files, "seed": recipe.seed}
 
 
 def _plain(model: Any) -> dict[str, Any]:

@@ -169,6 +169,10 @@ def _assets(recipe: Recipe, input_root: str) -> dict[str, str]:
         paths.append(recipe.removal_list)
     if recipe.quality_model is not None and recipe.quality_model.file is not None:
         paths.append(recipe.quality_model.file)
+    if recipe.quality_model is not None and recipe.quality_model.human_labels is not None:
+        paths.append(recipe.quality_model.human_labels)
+    if recipe.language.model is not None:
+        paths.append(recipe.language.model)
     if recipe.decontamination is not None:
         paths += [benchmark.path for benchmark in recipe.decontamination.benchmarks]
     return {path: _asset_digest(storage.resolve(input_root, path)) for path in paths}

@@ -17,6 +17,7 @@ from curation.report.contamination import Contamination, contamination
 from curation.report.duplicates import Duplicates, duplicates
 from curation.report.funnel import Step, funnel, removals, sources
 from curation.report.mixture import Ingredient, mixture
+from curation.report.quality import quality_card
 from curation.shards.blend import Blend
 from curation.shards.sidecar import Shards
 
@@ -52,6 +53,7 @@ class Report:
     software: Mapping[str, str]
     shards: Shards | None
     shards_folder: str | None
+    quality: Mapping[str, Any] | None  # the classifier's card, see curation.report.quality
     training_tokens: int | None  # the length of training that epochs are counted for
     contamination: Contamination | None
     duplicates: Duplicates | None
@@ -85,6 +87,7 @@ class Report:
             "sources": {source: [step.to_json() for step in steps] for source, steps in self.by_source.items()},
             "mixture": [ingredient.to_json() for ingredient in self.mixture],
             **rows,
+            "quality_model": self.quality,
             "contamination": self.contamination.to_json() if self.contamination is not None else None,
             "duplicates": self.duplicates.to_json() if self.duplicates is not None else None,
             "stages": [vars(stage) for stage in self.stages],
@@ -119,6 +122,7 @@ def collect(root: str) -> Report:
         _software(latest),
         shards,
         folder,
+        quality_card(latest.manifests),
         blend.training_tokens if blend is not None else None,
         contamination(latest.manifests.get("decontaminate")),
         duplicates(Folder(root, latest.manifests, registry)),

@@ -12,6 +12,7 @@ from curation import storage
 from curation.report.contents import Report, collect
 from curation.report.funnel import Size, Step, removals
 from curation.report.numbers import bytes_text, percent, share
+from curation.report.quality import accuracies, people
 
 FILE = "report.html"
 _TOP = 3  # reasons named beside a stage or a source; the rest stands in the table of reasons
@@ -69,6 +70,8 @@ def _view(report: Report) -> dict[str, Any]:
         "reasons": _summed(drops),
         "drops": drops,
         "quarantine": quarantine,
+        "accuracies": accuracies(report.quality or {}),
+        "people": people(report.quality or {}),
         "problems": [(e.stage, e.source, problem) for e in report.entries for problem in e.problems],
         "duplicates": report.duplicates,
         "curve": [(at, chance, Bar(chance)) for at, chance in report.duplicates.curve] if report.duplicates else [],
