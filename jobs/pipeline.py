@@ -75,9 +75,20 @@ def run(job: Job) -> Latest:
         manifests = {stage.name: job.manifest(stage.name) for stage in job.stages.order}
         if todo or _last(job.root) is None:
             ledger.require_balance(ledger.ledger(job.root, manifests, job.source_names))
+        _say_epochs(job)
         done = Latest(job.recipe_digest, job.inputs.digest, manifests)
         latest.write_latest(job.root, done)
     return done
+
+
+def _say_epochs(job: Job) -> None:
+    blend = tokenize_corpus.publish_blend(job)
+    for source in blend.sources if blend is not None else ():
+        limit = job.recipe.tokens.max_epochs
+        much = f" — warning: more than {limit:g}, see tokens.max_epochs" if source.epochs > limit else ""
+        _say(
+            f"blend: {source.source} {source.weight:.2%} of {source.tokens:,} tokens, {source.epochs:.2f} epochs{much}"
+        )
 
 
 def _run_step(job: Job, stages: Sequence[str], runner: Runner, reasons: Mapping[str, str]) -> None:
