@@ -136,7 +136,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
             "model": _plain(model),
             "seed": recipe.seed,
             "asset": assets.get(model.file or ""),
-            "rules": _rules(recipe),
+            "rules": _drawing_rules(recipe),
         }
         stages += [Stage("quality_model", 1, trained, parameters), Stage("quality", 1, ("ingest", "quality_model"))]
         judged.append("quality")
@@ -186,6 +186,14 @@ def _rules(recipe: Recipe) -> dict[str, Any]:
         profile = recipe.profile[source.profile] if source.profile else None
         rules[source.name] = {"profile": profile and _plain(profile), "damage": source.damage, "role": source.role}
     return rules
+
+
+def _drawing_rules(recipe: Recipe) -> dict[str, Any]:
+    """What a document passes before the classifier may learn from it; a threshold on anything else trains nothing."""
+    model = recipe.quality_model
+    drawn = {*model.positives, *model.negatives} if model is not None else set()
+    profiles = {name: recipe.source_named(name).profile for name in sorted(drawn)}
+    return {name: _plain(recipe.profile[own].language_and_length()) if own else None for name, own in profiles.items()}
 
 
 def _filter_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:

@@ -132,7 +132,10 @@ def add_run_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def open_job(options: argparse.Namespace) -> Job:
-    """Return the job that the command line describes; nothing is written yet. Raises RecipeError, IntegrityError."""
+    """Return the job that the command line describes; nothing is registered yet, and fingerprints are remembered.
+
+    Raises RecipeError, IntegrityError.
+    """
     recipe = load_recipe(options.recipe, options.set)
     root = storage.absolute(options.work)
     input_root = storage.absolute(options.input or os.path.dirname(os.path.abspath(options.recipe)))
@@ -169,10 +172,14 @@ def _assets(recipe: Recipe, input_root: str) -> dict[str, str]:
         paths.append(recipe.quality_model.file)
     if recipe.decontamination is not None:
         paths += [benchmark.path for benchmark in recipe.decontamination.benchmarks]
+    return {path: _asset_digest(storage.resolve(input_root, path)) for path in paths}
+
+
+def _asset_digest(url: str) -> str:
     try:
-        return {path: storage.sha256(storage.resolve(input_root, path)) for path in paths}
-    except FileNotFoundError as error:
-        raise RecipeError(f"{error.filename}: the recipe names this file, and it is not there") from None
+        return storage.sha256(url)
+    except FileNotFoundError:
+        raise RecipeError(f"{url}: the recipe names this file, and it is not there") from None
 
 
 class _Seen:

@@ -72,6 +72,8 @@ def run(job: Job) -> Latest:
             missing = [stage for stage in stages if stage in todo]
             if missing:
                 _run_step(job, missing, runner, {step.stage: step.reason for step in steps})
+        if "tokenize" not in todo:
+            tokenize_corpus.republish(job)
         manifests = {stage.name: job.manifest(stage.name) for stage in job.stages.order}
         if todo or _last(job.root) is None:
             ledger.require_balance(ledger.ledger(job.root, manifests, job.source_names))

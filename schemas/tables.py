@@ -139,7 +139,10 @@ SIGNALS = pa.schema(
         field("language", pa.string(), "ISO 639 code of the text's main language, und if unknown", "en"),
         _ppm("language_ppm", "share of the text in that language", 990000),
         field(
-            "content_hash", pa.binary(16), "xxh3_128 of the lower-cased text with whitespace collapsed", "8f14e45fce"
+            "content_hash",
+            pa.binary(16),
+            "xxh3_128 of the lower-cased text with whitespace collapsed",
+            "8f14e45fceea167a5a36dedd4bea2543",
         ),
         *SIGNAL_FIELDS,
     ]
