@@ -20,6 +20,7 @@ from curation.errors import RecipeError
 from curation.limits import Limits
 from curation.profiles import Profile
 from curation.shards.tokenizer import TokenizerSpec
+from curation.sources.options import DocumentBoundary
 from curation.sources.registry import READERS
 from curation.text.clean import RULES
 from curation.text.quality import Parameters as QualityParameters
@@ -40,6 +41,8 @@ class Reading(Model):
 
     reader: str = Field(description="name of the reader, e.g. jsonl, pile, parquet, text, tar_text, warc")
     inputs: tuple[str, ...] = Field(min_length=1, description="globs relative to the input root; ** crosses folders")
+    exclude: tuple[str, ...] = Field((), description="globs of files that `inputs` match and that are left out")
+    max_files: int | None = Field(None, gt=0, description="first files by path that are read; none: all")
     text_field: str = Field("text", description="field that holds the text, where records have fields")
     optional: bool = Field(False, description="whether the source may have no files at all")
 
@@ -61,9 +64,13 @@ class Source(Model):
     name: Name = Field(description="name in every table, report and shard")
     reader: str | None = Field(None, description="name of the reader; absent if `from` names a container")
     inputs: tuple[str, ...] = Field((), description="globs relative to the input root; ** crosses folders")
+    exclude: tuple[str, ...] = Field((), description="globs of files that `inputs` match and that are left out")
+    max_files: int | None = Field(None, gt=0, description="first files by path that are read; none: all")
     from_: str | None = Field(None, alias="from", description="container the source selects from")
     select: tuple[str, ...] = Field((), description="sets of the container that belong to the source")
     text_field: str = Field("text", description="field that holds the text, where records have fields")
+    document_boundary: DocumentBoundary = Field("blank_line", description="where a story of cc_stories ends")
+    books: str | None = Field(None, description="PG-19's metadata.csv: titles and years for the pg19 reader")
     optional: bool = Field(False, description="whether the source may have no files at all")
     weight: float | None = Field(
         None, gt=0, allow_inf_nan=False, description="share of the blend; weights are normalised to 1"
@@ -76,6 +83,10 @@ class Source(Model):
     clean: tuple[str, ...] = Field((), description="named rules, applied in order")
     profile: str | None = Field(None, description="profile whose rules judge the documents; none drops only empty text")
     sample: float = Field(1.0, gt=0, le=1, description="share of the units to keep, by coin; samples nest")
+    max_documents: int | None = Field(None, gt=0, description="largest number of documents, by smallest coin; nests")
+    url_block_list: str | None = Field(
+        None, description="file of hosts, domains and URL prefixes to leave out, one a line"
+    )
     damage: Literal["keep", "quarantine_file"] = Field("keep", description="what becomes of a damaged file's documents")
     max_quarantine_fraction: float = Field(0.01, ge=0, le=1, description="budget, from 1,000 units on")
 

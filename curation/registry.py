@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 from curation import storage
 from curation.digests import canonical_json, value_digest
 from curation.errors import IntegrityError, RecipeError
+from curation.globs import matcher
 from curation.identity import FILE_BITS, SOURCE_BITS, IdentityOverflow
-from curation.recipe import Recipe, readings
+from curation.recipe import Container, Recipe, Source, readings
 from curation.s3 import is_s3
 from curation.storage import Entry
 from schemas.tables import REGISTRY
@@ -80,6 +81,7 @@ def survey(recipe: Recipe, input_root: str) -> list[tuple[str, Entry]]:
     found: list[tuple[str, Entry]] = []
     for group in sorted(readings(recipe), key=lambda group: group.name):
         entries = {entry.path: entry for pattern in group.inputs for entry in storage.find(input_root, pattern)}
+        entries = _selected(entries, group)
         if not entries and not group.optional:
             raise RecipeError(
                 f"{group.name}: no file matches {', '.join(group.inputs)} below {input_root}; "
@@ -91,6 +93,17 @@ def survey(recipe: Recipe, input_root: str) -> list[tuple[str, Entry]]:
     if not found:
         raise RecipeError(f"no source has any file below {input_root}; give --input ROOT")
     return found
+
+
+def _selected(entries: Mapping[str, Entry], group: Container | Source) -> dict[str, Entry]:
+    """Return the files that no `exclude` matches, and of these the first `max_files` by path."""
+    excluded = [matcher(pattern) for pattern in group.exclude]
+    kept = sorted((path for path in entries if not any(match(path) for match in excluded)), key=_path_bytes)
+    return {path: entries[path] for path in kept[: group.max_files]}
+
+
+def _path_bytes(path: str) -> bytes:
+    return path.encode(errors="surrogateescape")
 
 
 def register(

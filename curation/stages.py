@@ -17,7 +17,7 @@ from curation.recipe import Recipe, Source, readings
 from curation.registry import InputFile, Inputs
 
 _LIBRARIES = {
-    "ingest": ("ftfy", "resiliparse", "trafilatura", "jusText", "pycld2", "fastwarc"),
+    "ingest": ("ftfy", "resiliparse", "trafilatura", "jusText", "pycld2", "fastwarc", "mwparserfromhell", "pylatexenc"),
     "signals": ("pycld2", "pyarrow"),
     "signatures": ("pyarrow",),  # its Unicode tables lower-case shingles
     "quality_model": ("fasttext-numpy2", "pycld2"),
@@ -127,7 +127,7 @@ def _pack(group: str, files: Sequence[InputFile], unit_bytes: int) -> list[Unit]
 
 def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
     signals = Stage("signals", 1, ("ingest",), {})
-    stages = [Stage("ingest", 1, (), _ingest_parameters(recipe)), signals]
+    stages = [Stage("ingest", 1, (), _ingest_parameters(recipe, assets)), signals]
     judged = ["signals"]
     if recipe.quality_model is not None:
         model = recipe.quality_model
@@ -146,7 +146,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
     if recipe.decontamination is not None:
         benchmarks = [[_plain(benchmark), assets[benchmark.path]] for benchmark in recipe.decontamination.benchmarks]
         index = recipe.decontamination.model_dump(include=recipe.decontamination.index_fields)
-        stages.append(Stage("matches", 1, ("ingest",), {**index, "benchmarks": benchmarks}))
+        stages.append(Stage("matches", 2, ("ingest",), {**index, "benchmarks": benchmarks}))
     stages.append(Stage("filter", 1, tuple(judged), _filter_parameters(recipe, assets)))
     kept = "filter"
     if recipe.dedup is not None:
@@ -155,24 +155,28 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
         kept = "dedup"
     if recipe.decontamination is not None:
         rule = recipe.decontamination.model_dump(exclude=recipe.decontamination.index_fields | {"benchmarks"})
-        stages.append(Stage("decontaminate", 1, (kept, "matches"), rule))
+        stages.append(Stage("decontaminate", 2, (kept, "matches"), rule))
     judges = tuple(stage.name for stage in stages if stage.name in ("filter", "dedup", "decontaminate"))
     stages.append(Stage("assemble", 1, ("ingest", *judged, *judges)))
     stages.append(Stage("tokenize", 1, ("assemble",), _token_parameters(recipe, assets)))
     return stages
 
 
-def _ingest_parameters(recipe: Recipe) -> dict[str, Any]:
-    groups = {reading.name: _group_parameters(recipe, reading.name) for reading in readings(recipe)}
+def _ingest_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
+    groups = {reading.name: _group_parameters(recipe, reading.name, assets) for reading in readings(recipe)}
     common = recipe.model_dump(mode="json", include={"limits", "shard_mib", "seed"})
     return {"groups": groups, **common}
 
 
-def _group_parameters(recipe: Recipe, group: str) -> dict[str, Any]:
+def _group_parameters(recipe: Recipe, group: str, assets: Mapping[str, str]) -> dict[str, Any]:
     reading = next(reading for reading in readings(recipe) if reading.name == group)
     how = {"reader": reading.reader, "text_field": reading.text_field}
     fields = {"name", "select", "language_before_extraction", "extract", "repair", "clean", "sample"}
-    return {**how, "sources": [source.model_dump(include=fields, mode="json") for source in _members(recipe, group)]}
+    fields |= {"document_boundary", "books", "url_block_list"}
+    members = _members(recipe, group)
+    named = {path: assets[path] for source in members for path in (source.books, source.url_block_list) if path}
+    plain = [source.model_dump(include=fields, mode="json") for source in members]
+    return {**how, "sources": plain, "assets": named}
 
 
 def _members(recipe: Recipe, group: str) -> list[Source]:
@@ -181,10 +185,12 @@ def _members(recipe: Recipe, group: str) -> list[Source]:
 
 def _rules(recipe: Recipe) -> dict[str, Any]:
     """What `filter` knows of each source."""
-    rules = {}
+    rules: dict[str, Any] = {}
     for source in recipe.source:
         profile = recipe.profile[source.profile] if source.profile else None
         rules[source.name] = {"profile": profile and _plain(profile), "damage": source.damage, "role": source.role}
+        if source.max_documents is not None:
+            rules[source.name]["max_documents"] = source.max_documents
     return rules
 
 

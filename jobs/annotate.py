@@ -9,7 +9,7 @@ from typing import Any, BinaryIO
 from curation import commits, storage
 from curation.annotate import PARTS, ScanTask, scan
 from curation.commits import Manifest, commit_from_json
-from curation.decontamination import benchmarks, index
+from curation.decontamination import benchmarks, examples, index
 from curation.shards_table import Shard
 from curation.stages import item_key
 from jobs.job import Job, run_stage
@@ -50,13 +50,14 @@ def _model_url(job: Job) -> str:
 
 def index_url(job: Job) -> str:
     """Return where the benchmark index of this recipe stands; it is built once, by whoever needs it first."""
-    url = storage.join(job.root, "matches", "index", f"{job.key('matches')[:16]}.index")
+    url = examples.index_url(job.root, job.key("matches"))
     settings = job.recipe.decontamination
     if settings is not None and not storage.exists(url):
         opened = partial(_open_asset, job.input_root)
         found = [benchmarks.read(benchmark, opened, settings.mode) for benchmark in settings.benchmarks]
-        examples = itertools.chain.from_iterable(found)
-        storage.put_if_absent(url, index.build(examples, settings.mode).to_bytes())
+        read = list(itertools.chain.from_iterable(found))
+        examples.write_examples(job.root, job.key("matches"), read)
+        storage.put_if_absent(url, index.build(read, settings.mode).to_bytes())
     return url
 
 

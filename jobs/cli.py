@@ -26,7 +26,7 @@ from curation.shards.blend import megatron_arguments, megatron_splits
 from curation.takedown import takedown
 from curation.trace import blended, read_blend, shards_folder, trace_sample, trace_sequence
 from curation.verify import verify
-from jobs import shown
+from jobs import contamination, shown
 from jobs.console import Console, say
 from jobs.doctor import DISTRIBUTION, examine
 from jobs.job import open_job
@@ -72,6 +72,9 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--master", metavar="MASTER", help="Spark master (default: all cores of this machine)")
     one.add_argument("--update-digests", action="store_true", help="make the digests of this run the committed ones")
     one = _reading(commands, "verify", _verify, "check everything committed again, without Spark")
+    contamination.add_scan_arguments(one)
+    one = _reading(commands, "contamination", contamination.command, "which benchmark examples were found, and where")
+    contamination.add_arguments(one)
     one = _reading(commands, "ledger", _ledger, "where every unit and byte went, by stage and source")
     one = _reading(commands, "explain", _explain, "what became of one document, and why")
     one.add_argument("id", metavar="ID", help="decimal doc_id, SOURCE:PATH:RECORD, or a URL")
@@ -194,12 +197,15 @@ def _finish(options: argparse.Namespace, console: Console, root: str) -> None:
 
 
 def _verify(options: argparse.Namespace, console: Console) -> int:
-    found = verify(storage.absolute(options.work), say)
+    root = storage.absolute(options.work)
+    found = verify(root, say)
+    scanned = contamination.scan(options, root, say) if found.ok else None
     if options.json:
-        console.json(found.to_json())
+        console.json({**found.to_json(), **({"contamination": scanned.to_json()} if scanned else {})})
     else:
         shown.show_verification(console, found)
-    return 0 if found.ok else IntegrityError.exit_code
+        contamination.show_audit(console, scanned)
+    return 0 if found.ok and (scanned is None or scanned.ok) else IntegrityError.exit_code
 
 
 def _ledger(options: argparse.Namespace, console: Console) -> int:

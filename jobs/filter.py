@@ -38,6 +38,7 @@ class _Task:
     seed: int
     damaged_files: frozenset[int]
     removal_list: tuple[str, str] | None  # where it is, and its sha256
+    largest_coin: float | None
 
 
 def run(job: Job) -> Manifest:
@@ -57,14 +58,33 @@ def _tasks(job: Job, shards: Sequence[Shard]) -> list[_Task]:
     )
     path, digest = job.recipe.removal_list, job.stages[_STAGE].parameters["removal_list"]
     removal = (storage.resolve(job.input_root, path), str(digest)) if path else None
+    largest = _largest_coins(job, shards, signals)
     found = []
     for shard in shards:
         source = job.recipe.source_named(shard.source)
         profile = job.recipe.profile[source.profile] if source.profile else Profile()
         gives_up = damaged if source.damage == "quarantine_file" else frozenset[int]()
         name = shard.shard
-        seed = job.recipe.seed
-        found.append(_Task(job.root, shard, signals[name], quality.get(name), source, profile, seed, gives_up, removal))
+        place = (job.root, shard, signals[name], quality.get(name), source, profile, job.recipe.seed)
+        found.append(_Task(*place, gives_up, removal, largest.get(source.name)))
+    return found
+
+
+def _largest_coins(job: Job, shards: Sequence[Shard], signals: Mapping[str, Part]) -> dict[str, float]:
+    """Return, for each source with more documents than it may have, the largest coin that stays."""
+    found = {}
+    for source in job.recipe.source:
+        if source.max_documents is None:
+            continue
+        smallest = np.empty(0)
+        seen = 0
+        for shard in (shard for shard in shards if shard.source == source.name):
+            keys = read_table(job.root, signals[shard.shard], ["doc_key"])["doc_key"].to_pylist()
+            seen += len(keys)
+            coins = np.array([coin(job.recipe.seed, key, "sample") for key in keys])
+            smallest = np.sort(np.concatenate([smallest, coins]))[: source.max_documents]
+        if seen > source.max_documents:
+            found[source.name] = float(smallest[-1])
     return found
 
 
@@ -84,13 +104,14 @@ def _reference(numbers: pa.Table) -> dict[str, Any]:
 def _verdicts(task: _Task, numbers: pa.Table) -> dict[str, Any]:
     about = read_table(task.root, task.shard.part, ["doc_id", "language_hint", "url", "uri"]).combine_chunks()
     scores = read_table(task.root, task.quality, ["quality_ppm"])["quality_ppm"] if task.quality else None
-    keys = numbers["doc_key"].to_pylist() if task.profile.pareto else []
+    keys = numbers["doc_key"].to_pylist() if task.profile.pareto or task.largest_coin is not None else []
     evidence = Evidence(
         signals=numbers.to_batches(max_chunksize=None)[0],
         language_hint=_one(about["language_hint"]),
         quality_ppm=_one(scores),
         coins=np.array([coin(task.seed, key, "pareto") for key in keys]) if task.profile.pareto else None,
         damage=_damage(task, about) if task.damaged_files else None,
+        surplus=_surplus(task, keys) if task.largest_coin is not None else None,
         removal=_removal(task, about) if task.removal_list else None,
     )
     found = judge(task.profile, evidence, task.source.language_before_extraction)
@@ -100,6 +121,10 @@ def _verdicts(task: _Task, numbers: pa.Table) -> dict[str, Any]:
 def _damage(task: _Task, about: pa.Table) -> pa.Array:
     files = [unpack(doc_id).file for doc_id in about["doc_id"].to_pylist()]
     return pa.array(["damaged_file" if file in task.damaged_files else "" for file in files])
+
+
+def _surplus(task: _Task, keys: Sequence[int]) -> pa.Array:
+    return pa.array([coin(task.seed, key, "sample") > (task.largest_coin or 0.0) for key in keys], pa.bool_())
 
 
 def _removal(task: _Task, about: pa.Table) -> pa.Array:

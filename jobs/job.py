@@ -166,6 +166,7 @@ def run_stage(name: str, about: str, argv: Sequence[str] | None, run: Callable[[
 def _assets(recipe: Recipe, input_root: str) -> dict[str, str]:
     """Return the sha256 of every file that the recipe names by path."""
     paths = [*recipe.tokens.tokenizer.files]
+    paths += [path for source in recipe.source for path in (source.books, source.url_block_list) if path is not None]
     if recipe.removal_list is not None:
         paths.append(recipe.removal_list)
     if recipe.quality_model is not None and recipe.quality_model.file is not None:

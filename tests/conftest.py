@@ -34,3 +34,12 @@ def s3_root(s3_bucket: str) -> str:
 def root(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Return an empty place, once on the disk and once in the bucket."""
     return str(tmp_path / "store") if request.param == "local" else str(request.getfixturevalue("s3_root"))
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Return the folder of real files; tests that ask for it are skipped without one."""
+    folder = os.environ.get("CURATION_REAL_DATA")
+    if not folder:
+        pytest.skip("CURATION_REAL_DATA is not set")
+    return Path(folder)

@@ -12,6 +12,7 @@ from curation.errors import IntegrityError
 from curation.latest import Latest, read_latest
 from curation.ledger import Entry, ledger
 from curation.registry import read_registry
+from curation.report.contamination import Contamination, contamination
 from curation.report.funnel import Step, funnel, removals, sources
 from curation.report.mixture import Ingredient, mixture
 from curation.shards.blend import Blend
@@ -50,6 +51,7 @@ class Report:
     shards: Shards | None
     shards_folder: str | None
     training_tokens: int | None  # the length of training that epochs are counted for
+    contamination: Contamination | None = None
 
     @property
     def balanced(self) -> bool:
@@ -80,6 +82,7 @@ class Report:
             "sources": {source: [step.to_json() for step in steps] for source, steps in self.by_source.items()},
             "mixture": [ingredient.to_json() for ingredient in self.mixture],
             **rows,
+            "contamination": self.contamination.to_json() if self.contamination is not None else None,
             "stages": [vars(stage) for stage in self.stages],
             "software": dict(self.software),
         }
@@ -112,6 +115,7 @@ def collect(root: str) -> Report:
         shards,
         folder,
         blend.training_tokens if blend is not None else None,
+        contamination(latest.manifests.get("decontaminate")),
     )
 
 

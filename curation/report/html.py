@@ -56,6 +56,7 @@ def _view(report: Report) -> dict[str, Any]:
     drops, quarantine = removals(report.entries, "drop"), removals(report.entries, "quarantine")
     return {
         "report": report,
+        "contamination": report.contamination,
         "pool": total[0].out if total else Size(),
         "kept": kept,
         "kept_share": total[-1].share_of_pool if total else None,
