@@ -77,6 +77,7 @@ class Source(Model):
     weight: float | None = Field(
         None, gt=0, allow_inf_nan=False, description="share of the blend; weights are normalised to 1"
     )
+    shuffle: bool = Field(False, description="whether documents are permuted in shards; token ids cross the shuffle")
     role: Literal["train", "reference"] = Field("train", description="reference: matched against, never emitted")
     language_before_extraction: tuple[str, ...] = Field((), description="languages of markup that are extracted")
     extract: Literal["none", "justext", "resiliparse", "trafilatura"] = Field("none", description="main-text extractor")
@@ -131,9 +132,17 @@ class Tokens(Model):
     """How the corpus becomes Megatron shards."""
 
     tokenizer: TokenizerSpec = Field(TokenizerSpec(builtin="gpt2"), description="vocabulary and merges")
-    target_pair_mib: int = Field(1024, gt=0, description="text bytes of consecutive corpus shards that form one pair")
+    target_pair_mib: int | None = Field(
+        None, gt=0, description="text of consecutive corpus shards that form a pair; none: at most 16 pairs a source"
+    )
     count_exactly: bool = Field(False, description="whether signals count tokens with this tokenizer (tokens_exact)")
     validation_fraction: float = Field(0.02, ge=0, lt=1, description="share of documents held out, by coin")
+    training_tokens: int | None = Field(
+        None, gt=0, description="length of training that epochs are counted for; none: as many tokens as there are"
+    )
+    max_epochs: float = Field(
+        4.0, gt=0, description="a source met more often is warned of; to 4 epochs repeating costs little (2305.16264)"
+    )
 
 
 class Recipe(Model):

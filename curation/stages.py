@@ -223,7 +223,9 @@ def _filter_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, A
 
 def _token_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
     files = [assets[name] for name in recipe.tokens.tokenizer.files]
-    return {**recipe.tokens.model_dump(mode="json", exclude={"count_exactly"}), "files": files, "seed": recipe.seed}
+    own = recipe.tokens.model_dump(mode="json", exclude={"training_tokens", "max_epochs", "count_exactly"})
+    shuffled = [source.name for source in recipe.source if source.shuffle]
+    return {**own, "files": files, "seed": recipe.seed, "shuffle": shuffled}
 
 
 def _plain(model: Any) -> dict[str, Any]:

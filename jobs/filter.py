@@ -1,6 +1,7 @@
 """filter: judge each document on its numbers by its source's profile, and say which rule it failed first."""
 
 import functools
+import hashlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -48,7 +49,7 @@ class _Task:
     profile: Profile
     seed: int
     damaged_files: frozenset[int]
-    removal_list: str | None
+    removal_list: tuple[str, str] | None  # where it is, and its sha256
     largest_coin: float | None
 
 
@@ -144,7 +145,8 @@ def _tasks(job: Job, shards: Sequence[Shard]) -> list[_Task]:
     damaged = frozenset(
         file["file"] for c in job.manifest("ingest").commits for file in c.counts["files"] if file["damaged"]
     )
-    removal = storage.resolve(job.input_root, job.recipe.removal_list) if job.recipe.removal_list else None
+    path, digest = job.recipe.removal_list, job.stages[_STAGE].parameters["removal_list"]
+    removal = (storage.resolve(job.input_root, path), str(digest)) if path else None
     largest = _largest_coins(job, shards, signals)
     found = []
     for shard in shards:
@@ -218,7 +220,8 @@ def _surplus(task: _Task, keys: Sequence[int]) -> pa.Array:
 
 
 def _removal(task: _Task, about: pa.Table) -> pa.Array:
-    names = removal_names(str(task.removal_list))
+    assert task.removal_list is not None
+    names = removal_names(*task.removal_list)
     rows = zip(about["doc_id"].to_pylist(), about["url"].to_pylist(), about["uri"].to_pylist(), strict=True)
     return pa.array(
         [
@@ -229,10 +232,19 @@ def _removal(task: _Task, about: pa.Table) -> pa.Array:
 
 
 @functools.lru_cache(maxsize=1)
-def removal_names(url: str) -> frozenset[str]:
-    """Return the lines of a removal list: doc_ids, SOURCE:PATH:RECORD or URLs. Raises RecipeError if it is no UTF-8."""
+def removal_names(url: str, sha256: str) -> frozenset[str]:
+    """Return the lines of a removal list: doc_ids, SOURCE:PATH:RECORD or URLs.
+
+    Worker processes outlive a run, and the list may have grown by the next one: it is known by its content too.
+
+    Raises:
+        RecipeError: it is no UTF-8, or no longer the file that the run began with.
+    """
+    data = storage.read_bytes(url)
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise RecipeError(f"{url}: the removal list changed during the run; run the same command again")
     try:
-        lines = storage.read_bytes(url).decode().split("\n")
+        lines = data.decode().split("\n")
     except UnicodeDecodeError:
         raise RecipeError(f"{url}: the removal list is not UTF-8 text, one name a line") from None
     return frozenset(line.strip() for line in lines if line.strip())

@@ -76,6 +76,7 @@ def run(job: Job) -> Latest:
         if "tokenize" not in todo:
             tokenize_corpus.republish(job)
         manifests = {stage.name: job.manifest(stage.name) for stage in job.stages.order}
+        _say_epochs(job)
         done = Latest(job.recipe_digest, job.inputs.digest, manifests)
         last = _last(job.root)
         if todo or last is None or last.recipe_digest != done.recipe_digest:
@@ -90,6 +91,16 @@ def _check(job: Job, lines: Sequence[Entry]) -> None:
     ingest.check(job, lines)
     for stage, share in job.recipe.max_removed.items():
         ledger.check_guard(stage, {line.source: line for line in lines if line.stage == stage}, share)
+
+
+def _say_epochs(job: Job) -> None:
+    blend = tokenize_corpus.publish_blend(job)
+    for source in blend.sources if blend is not None else ():
+        limit = job.recipe.tokens.max_epochs
+        much = f" — warning: more than {limit:g}, see tokens.max_epochs" if source.epochs > limit else ""
+        _say(
+            f"blend: {source.source} {source.weight:.2%} of {source.tokens:,} tokens, {source.epochs:.2f} epochs{much}"
+        )
 
 
 def _run_step(job: Job, stages: Sequence[str], runner: Runner, reasons: Mapping[str, str]) -> None:
