@@ -168,7 +168,8 @@ class Recipe(Model):
     def _published_profiles_need_no_section(cls, given: Any) -> Any:
         """A source may name a published profile that the recipe does not spell out."""
         sources = given.get("source", ()) if isinstance(given, Mapping) else ()
-        named = {source.get("profile") for source in sources if isinstance(source, Mapping)}
+        listed = sources if isinstance(sources, Sequence) else ()
+        named = {source.get("profile") for source in listed if isinstance(source, Mapping)}
         own = given.get("profile", {}) if isinstance(given, Mapping) else {}
         found = {name: {"like": name} for name in PUBLISHED if name in named and name not in own}
         return {**given, "profile": {**found, **own}} if found else given
@@ -194,9 +195,18 @@ class Recipe(Model):
         for name in sorted(containers - {source.from_ for source in self.source}):
             raise ValueError(f"container {name}: no source selects from it")
         self._sets_are_selected_once()
+        self._weights_are_all_or_none()
         self._scores_are_there()
         self._exact_tokens_are_counted()
         return self
+
+    def _weights_are_all_or_none(self) -> None:
+        trained = [source for source in self.source if source.role == "train"]
+        missing = [source.name for source in trained if source.weight is None]
+        if missing and len(missing) < len(trained):
+            raise ValueError(
+                f"{', '.join(missing)}: no weight, though others have one; give it to all sources or to none"
+            )
 
     def _sets_are_selected_once(self) -> None:
         taken: dict[tuple[str | None, str], str] = {}

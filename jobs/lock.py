@@ -20,6 +20,9 @@ def run_lock(root: str, warn: Callable[[str], None]) -> Iterator[None]:
     """Stand in the work folder's list of runs while the block runs, and name the others that stand there."""
     folder = storage.join(root, "locks")
     for name in storage.list_names(folder):
+        if _is_of_a_dead_process(storage.join(folder, name)):
+            storage.delete(storage.join(folder, name))
+            continue
         warn(f"warning: {_describe(storage.join(folder, name))}; if it is dead, remove {storage.join(folder, name)}")
     mine = storage.join(folder, f"{uuid.uuid4().hex}.json")
     about = {
@@ -32,6 +35,20 @@ def run_lock(root: str, warn: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         storage.delete(mine)
+
+
+def _is_of_a_dead_process(url: str) -> bool:
+    """Return whether a lock was left behind by a process of this machine that is gone."""
+    try:
+        about = json.loads(storage.read_bytes(url))
+        if about["host"] != socket.gethostname():
+            return False
+        os.kill(int(about["pid"]), 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return False
 
 
 def _describe(url: str) -> str:

@@ -15,6 +15,7 @@ from curation.commits import Manifest
 from curation.errors import IntegrityError, RecipeError
 from curation.latest import Latest
 from curation.ledger import Entry
+from curation.recipe import readings
 from jobs import annotate, assemble, decontaminate, dedup, filter, ingest, quality_model, tokenize_corpus
 from jobs.job import Job
 from jobs.lock import run_lock
@@ -68,6 +69,7 @@ def run(job: Job) -> Latest:
     todo = [step.stage for step in steps if not step.committed]
     _say(f"{len(steps)} stages: {len(steps) - len(todo)} committed, {len(todo)} to run")
     with run_lock(job.root, _say):
+        _say_missing(job)
         job.register()
         for stages, runner in RUNNERS:
             missing = [stage for stage in stages if stage in todo]
@@ -85,9 +87,31 @@ def run(job: Job) -> Latest:
     return done
 
 
+def _say_missing(job: Job) -> None:
+    """Warn of registered files of these sources that are not among the inputs any more."""
+    groups = {reading.name for reading in readings(job.recipe)}
+    here = {file.file for file in job.inputs.files}
+    gone = [file for file in job.registries[0].files if file.group in groups and file.file not in here]
+    if gone:
+        some = ", ".join(file.uri for file in gone[:3]) + (", …" if len(gone) > 3 else "")
+        _say(
+            f"warning: {len(gone)} registered files are not below {job.input_root} any more ({some}); they are left out"
+        )
+
+
+def _say_losses(lines: Sequence[Entry]) -> None:
+    """Warn of sources of which much could not be read, also below the size from which budgets count."""
+    for line in lines:
+        bad = sum(count.units for count in line.quarantine.values())
+        if line.stage == "ingest" and bad * 100 > line.received.units:
+            why = ", ".join(f"{reason} {count.units:,}" for reason, count in sorted(line.quarantine.items()))
+            _say(f"warning: {line.source}: {bad:,} of {line.received.units:,} units could not be used ({why})")
+
+
 def _check(job: Job, lines: Sequence[Entry]) -> None:
     """Check the ledger, and every budget and guard of the recipe as it is now: committed stages did not ask again."""
     ledger.require_balance(lines)
+    _say_losses(lines)
     ingest.check(job, lines)
     for stage, share in job.recipe.max_removed.items():
         ledger.check_guard(stage, {line.source: line for line in lines if line.stage == stage}, share)

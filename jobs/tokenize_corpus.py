@@ -79,6 +79,8 @@ def publish_blend(job: Job, shards: Shards | None = None) -> blend.Blend | None:
             shards = Shards.model_validate_json(storage.read_bytes(storage.join(folder, "shards.json")))
         except (FileNotFoundError, ValidationError):
             return None  # no pairs, or a damaged paper, which `curate verify` names
+    if not any(pair.split == "train" for pair in shards.pairs):
+        return None  # a corpus so small that all of it is held out: there is nothing to blend
     planned = _blend(job, shards)
     arguments = json.dumps(blend.megatron_splits(planned), indent=1).encode() + b"\n"
     for name, data in (("blend.json", _json(planned)), ("megatron.json", arguments)):

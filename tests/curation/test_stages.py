@@ -127,7 +127,8 @@ def test_a_changed_file_that_the_recipe_names_changes_keys(asset, stale):
         ("ftfy", ALL),
         ("fasttext-numpy2", {"quality_model", "quality"} | JUDGED),
         ("pycld2", ALL),
-        ("numpy", set()),
+        ("numpy", {"quality_model", "quality"} | JUDGED),
+        ("scipy", set()),
     ],
 )
 def test_a_library_that_changes_bytes_changes_keys(monkeypatch, library, stale):

@@ -21,7 +21,7 @@ from tests.workfolder import WEB, WorkFolder, make_work_folder
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
-    *("plan", "run", "takedown", "demo", "verify", "ledger", "explain", "duplicates", "trace", "blend"),
+    *("plan", "run", "takedown", "demo", "verify", "ledger", "explain", "duplicates", "sample", "trace", "blend"),
     *("report", "doctor"),
 )
 
@@ -65,6 +65,7 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
         "report": sorted([*common, "--output"]),
         "blend": sorted([*common, "--root"]),
         "takedown": sorted([*run, *order]),
+        "sample": sorted([*common, "--signal", "--source", "--threshold", "-n"]),
         "trace": sorted([*common, *order, "--batch", "--blend"]),
         "doctor": sorted([*common, "--master", "--spark", "--work"]),
     }
