@@ -78,7 +78,7 @@ def explain(root: str, name: str) -> list[Explanation]:
     """
     folder = open_folder(root)
     ids = candidates(folder, name)
-    found = [story for doc_id in ids if (story := _document(folder, doc_id)) is not None]
+    found = [one for doc_id in ids if (one := story(folder, doc_id)) is not None]
     if not found:
         found = _unusable(folder, ids)
     if not found:
@@ -113,7 +113,8 @@ def evidence(step: Step) -> str:
     return f"{name} {value} {sign} {limit}{_number(step.threshold, scale, unit)}".strip()
 
 
-def _document(folder: Folder, doc_id: int) -> Explanation | None:
+def story(folder: Folder, doc_id: int) -> Explanation | None:
+    """Return the story of one document of an opened folder, None if there is no such row."""
     shard = folder.shard_of(doc_id)
     rows = rows_of(folder.root, shard.part, doc_id, _ABOUT) if shard is not None else []
     if shard is None or not rows:

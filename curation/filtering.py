@@ -8,7 +8,7 @@ The rules stand in one order, and a document gets the first reason that applies:
 4. `damaged_file`: it comes from a file that the source gives up
 5. `removal_list`: somebody asked for it to be removed
 6. `language`: its language is not kept; then: too little of it is in its language
-7. `length`: estimated tokens, words, characters; minimum before maximum
+7. `length`: estimated tokens, exact tokens, words, characters; minimum before maximum
 8. `signal`: in the order of the columns; minimum before maximum
 9. `pareto`: its coin is not below its keep probability, both in billionths
 
@@ -57,8 +57,11 @@ class Evidence:
             raise ValueError("every column of evidence has one entry for each row of signals")
 
     def column(self, name: str) -> Int64:
-        """Return a column of the signals table as int64."""
-        numbers: Int64 = self.signals.column(name).cast(pa.int64()).to_numpy()
+        """Return a column of the signals table as int64. Raises RecipeError if it was not measured."""
+        column = self.signals.column(name)
+        if column.null_count:
+            raise RecipeError(f"a profile asks for {name}, which was not counted: set count_exactly under [tokens]")
+        numbers: Int64 = column.cast(pa.int64()).to_numpy()
         return numbers
 
 
@@ -176,7 +179,7 @@ def _unlucky(rule: Pareto, evidence: Evidence) -> _Charge:
             "a profile has pareto, but documents of its source have no quality score: add [quality_model] to the "
             "recipe, or take pareto out of the profile"
         )
-    coin, keeps = coin_billionths(evidence.coins), keep_billionths(evidence.quality_ppm.to_numpy(), rule.alpha)
+    coin, keeps = coin_billionths(evidence.coins), keep_billionths(evidence.quality_ppm.to_numpy(), rule.solved_alpha)
     return _Charge(Drop.PARETO, coin >= keeps, "coin_billionths", coin, keeps)
 
 

@@ -20,7 +20,7 @@ _LIBRARIES = {
     "ingest": ("ftfy", "resiliparse", "trafilatura", "jusText", "pycld2", "fastwarc", "mwparserfromhell", "pylatexenc"),
     "signals": ("pycld2", "pyarrow"),
     "signatures": ("pyarrow",),  # its Unicode tables lower-case shingles
-    "quality_model": ("fasttext-numpy2", "pycld2"),
+    "quality_model": ("fasttext-numpy2", "pycld2", "numpy"),
     "quality": ("fasttext-numpy2",),
 }
 _UNICODE = {"ingest", "signals", "quality_model", "matches"}  # stages that ask Python about characters
@@ -126,7 +126,7 @@ def _pack(group: str, files: Sequence[InputFile], unit_bytes: int) -> list[Unit]
 
 
 def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
-    signals = Stage("signals", 1, ("ingest",), {})
+    signals = Stage("signals", 2, ("ingest",), _signal_parameters(recipe, assets))
     stages = [Stage("ingest", 1, (), _ingest_parameters(recipe, assets)), signals]
     judged = ["signals"]
     if recipe.quality_model is not None:
@@ -136,9 +136,11 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
             "model": _plain(model),
             "seed": recipe.seed,
             "asset": assets.get(model.file or ""),
-            "rules": _rules(recipe),
+            "human_labels": assets.get(model.human_labels or ""),
+            "rules": _drawing_rules(recipe),
+            "language": _language_parameters(recipe, assets),
         }
-        stages += [Stage("quality_model", 1, trained, parameters), Stage("quality", 1, ("ingest", "quality_model"))]
+        stages += [Stage("quality_model", 2, trained, parameters), Stage("quality", 1, ("ingest", "quality_model"))]
         judged.append("quality")
     if recipe.dedup is not None:
         signature = recipe.dedup.model_dump(include={"shingle", "bands", "rows", "seed"})
@@ -146,7 +148,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
     if recipe.decontamination is not None:
         benchmarks = [[_plain(benchmark), assets[benchmark.path]] for benchmark in recipe.decontamination.benchmarks]
         index = recipe.decontamination.model_dump(include=recipe.decontamination.index_fields)
-        stages.append(Stage("matches", 1, ("ingest",), {**index, "benchmarks": benchmarks}))
+        stages.append(Stage("matches", 2, ("ingest",), {**index, "benchmarks": benchmarks}))
     stages.append(Stage("filter", 1, tuple(judged), _filter_parameters(recipe, assets)))
     kept = "filter"
     if recipe.dedup is not None:
@@ -155,11 +157,23 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
         kept = "dedup"
     if recipe.decontamination is not None:
         rule = recipe.decontamination.model_dump(exclude=recipe.decontamination.index_fields | {"benchmarks"})
-        stages.append(Stage("decontaminate", 1, (kept, "matches"), rule))
+        stages.append(Stage("decontaminate", 2, (kept, "matches"), rule))
     judges = tuple(stage.name for stage in stages if stage.name in ("filter", "dedup", "decontaminate"))
     stages.append(Stage("assemble", 1, ("ingest", *judged, *judges)))
     stages.append(Stage("tokenize", 1, ("assemble",), _token_parameters(recipe, assets)))
     return stages
+
+
+def _signal_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
+    tokenizer = recipe.tokens.tokenizer
+    counted = {**_plain(tokenizer), "files": [assets[name] for name in tokenizer.files]}
+    exact = {"tokenizer": counted} if recipe.tokens.count_exactly else {}
+    return {"language": _language_parameters(recipe, assets), **exact}
+
+
+def _language_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
+    library = {"library": _version("fasttext-numpy2")} if recipe.language.detector == "fasttext" else {}
+    return {**_plain(recipe.language), "model": assets.get(recipe.language.model or ""), **library}
 
 
 def _ingest_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
@@ -194,6 +208,14 @@ def _rules(recipe: Recipe) -> dict[str, Any]:
     return rules
 
 
+def _drawing_rules(recipe: Recipe) -> dict[str, Any]:
+    """What a document passes before the classifier may learn from it; a threshold on anything else trains nothing."""
+    model = recipe.quality_model
+    drawn = {*model.positives, *model.negatives} if model is not None else set()
+    profiles = {name: recipe.source_named(name).profile for name in sorted(drawn)}
+    return {name: _plain(recipe.profile[own].language_and_length()) if own else None for name, own in profiles.items()}
+
+
 def _filter_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
     removal = assets[recipe.removal_list] if recipe.removal_list else None
     return {"sources": _rules(recipe), "seed": recipe.seed, "removal_list": removal}
@@ -201,7 +223,9 @@ def _filter_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, A
 
 def _token_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
     files = [assets[name] for name in recipe.tokens.tokenizer.files]
-    return {**_plain(recipe.tokens), "files": files, "seed": recipe.seed}
+    own = recipe.tokens.model_dump(mode="json", exclude={"training_tokens", "max_epochs", "count_exactly"})
+    shuffled = [source.name for source in recipe.source if source.shuffle]
+    return {**own, "files": files, "seed": recipe.seed, "shuffle": shuffled}
 
 
 def _plain(model: Any) -> dict[str, Any]:

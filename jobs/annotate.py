@@ -3,13 +3,14 @@
 import itertools
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, BinaryIO
 
 from curation import commits, storage
 from curation.annotate import PARTS, ScanTask, scan
 from curation.commits import Manifest, commit_from_json
-from curation.decontamination import benchmarks, index
+from curation.decontamination import benchmarks, examples, index
 from curation.shards_table import Shard
 from curation.stages import item_key
 from jobs.job import Job, run_stage
@@ -41,7 +42,10 @@ def _task(job: Job, shard: Shard, keys: Keys, done: Mapping[str, Mapping[str, An
     stale = {part: keys[part][shard.shard] for part in keys if shard.shard not in done[part]}
     model = _model_url(job) if "quality" in stale else None
     table = index_url(job) if "matches" in stale else None
-    return ScanTask(job.root, shard, stale, job.recipe.dedup, model, table)
+    recipe = job.recipe
+    lid = storage.resolve(job.input_root, recipe.language.model) if recipe.language.model else None
+    tokenizer = recipe.tokens.tokenizer if recipe.tokens.count_exactly else None
+    return ScanTask(job.root, shard, stale, recipe.dedup, model, table, recipe.language, lid, tokenizer, job.input_root)
 
 
 def _model_url(job: Job) -> str:
@@ -50,13 +54,14 @@ def _model_url(job: Job) -> str:
 
 def index_url(job: Job) -> str:
     """Return where the benchmark index of this recipe stands; it is built once, by whoever needs it first."""
-    url = storage.join(job.root, "matches", "index", f"{job.key('matches')[:16]}.index")
+    url = examples.index_url(job.root, job.key("matches"))
     settings = job.recipe.decontamination
     if settings is not None and not storage.exists(url):
         opened = partial(_open_asset, job.input_root)
         found = [benchmarks.read(benchmark, opened, settings.mode) for benchmark in settings.benchmarks]
-        examples = itertools.chain.from_iterable(found)
-        storage.put_if_absent(url, index.build(examples, settings.mode).to_bytes())
+        read = list(itertools.chain.from_iterable(found))
+        examples.write_examples(job.root, job.key("matches"), read)
+        storage.put_if_absent(url, index.build(read, settings.mode).to_bytes())
     return url
 
 
@@ -67,7 +72,7 @@ def _open_asset(input_root: str, path: str) -> BinaryIO:
 def _scan(task: ScanTask) -> list[Mapping[str, Any]]:
     standing = {part: commits.read_commit(task.root, part, task.shard.shard, key) for part, key in task.stale.items()}
     stale = {part: key for part, key in task.stale.items() if standing[part] is None}
-    made = scan(ScanTask(task.root, task.shard, stale, task.dedup, task.model, task.index)) if stale else []
+    made = scan(replace(task, stale=stale)) if stale else []
     return [commit.to_json() for commit in (*made, *(c for c in standing.values() if c is not None))]
 
 

@@ -15,14 +15,20 @@ from types import TracebackType
 from typing import Self
 
 from curation import storage
-from curation.errors import CurationError, InfrastructureError, IntegrityError
+from curation.clusters import clusters
+from curation.errors import CurationError, InfrastructureError, IntegrityError, RecipeError
 from curation.explain import explain, text_of
 from curation.ledger import ledger, require_balance
 from curation.lookup import open_folder
+from curation.nearest import nearest
 from curation.recipe import load_recipe
 from curation.report import collect, write_report
+from curation.s3 import is_s3
+from curation.shards.blend import megatron_arguments, megatron_splits
+from curation.takedown import takedown
+from curation.trace import blended, read_blend, shards_folder, trace_sample, trace_sequence
 from curation.verify import verify
-from jobs import shown
+from jobs import contamination, shown
 from jobs.console import Console, say
 from jobs.doctor import DISTRIBUTION, examine
 from jobs.job import open_job
@@ -60,15 +66,36 @@ def parser() -> argparse.ArgumentParser:
     _add_run(one)
     one = _command(commands, "run", _run, "run what is not committed yet, and report")
     _add_run(one)
+    one = _command(commands, "takedown", _takedown, "run with a longer removal list, and tell what that changed")
+    _add_run(one)
+    _add_order(one)
     one = _command(commands, "demo", _demo, "fifteen small real sources, from nothing to shards and a report")
     one.add_argument("--work", default=DEMO_WORK, metavar="DIR", help=f"work folder (default: {DEMO_WORK})")
     one.add_argument("--master", metavar="MASTER", help="Spark master (default: all cores of this machine)")
     one.add_argument("--update-digests", action="store_true", help="make the digests of this run the committed ones")
     one = _reading(commands, "verify", _verify, "check everything committed again, without Spark")
+    contamination.add_scan_arguments(one)
+    one = _reading(commands, "contamination", contamination.command, "which benchmark examples were found, and where")
+    contamination.add_arguments(one)
     one = _reading(commands, "ledger", _ledger, "where every unit and byte went, by stage and source")
     one = _reading(commands, "explain", _explain, "what became of one document, and why")
     one.add_argument("id", metavar="ID", help="decimal doc_id, SOURCE:PATH:RECORD, or a URL")
     one.add_argument("--text", action="store_true", help="print the document's text as well")
+    one = _reading(commands, "duplicates", _duplicates, "the cluster of duplicates a document belongs to")
+    one.add_argument("id", metavar="ID", help="decimal doc_id, SOURCE:PATH:RECORD, or a URL")
+    one = _reading(commands, "sample", _sample, "the documents nearest to a threshold, on both sides")
+    one.add_argument("--signal", required=True, metavar="COLUMN", help="column of signals, or quality_ppm")
+    one.add_argument("--threshold", required=True, type=int, metavar="N", help="in the column's unit")
+    one.add_argument("--source", metavar="NAME", help="of this source alone")
+    one.add_argument("-n", type=int, default=20, metavar="N", help="documents on each side (default: 20)")
+    one = _reading(commands, "trace", _trace, "from trained tokens back to document, verdicts, file and byte")
+    one.add_argument("pair", nargs="?", metavar="PAIR", help="name of a .bin/.idx pair")
+    one.add_argument("sequence", nargs="?", type=int, metavar="SEQUENCE", help="number of a sequence in it, from 0")
+    one.add_argument("--blend", nargs=2, type=int, metavar=("STEP", "ROW"), help="a row of a step's batch, both from 0")
+    one.add_argument("--batch", type=int, default=1920, metavar="N", help="rows of a step (default: %(default)s)")
+    _add_order(one)
+    one = _reading(commands, "blend", _blend, "weights, epochs, and the data arguments of Megatron")
+    one.add_argument("--root", metavar="FOLDER", help="where training finds the pairs (default: where they are)")
     one = _reading(commands, "report", _report, "one self-contained HTML file about the last run")
     one.add_argument("--output", metavar="FILE", help="where to write it (default: DIR/report.html)")
     one = _command(commands, "doctor", _doctor, "whether machine, store and cluster can run the jobs")
@@ -93,6 +120,14 @@ def _reading(
     one = _command(commands, name, run, about)
     one.add_argument("work", metavar="DIR", help="work folder: a path or s3://bucket/prefix")
     return one
+
+
+def _add_order(one: argparse.ArgumentParser) -> None:
+    one.add_argument(
+        "--sequence-tokens", type=int, default=2048, metavar="N", help="of a sample (default: %(default)s)"
+    )
+    one.add_argument("--samples", type=int, metavar="N", help="of the whole training (default: as blend.json says)")
+    one.add_argument("--seed", type=int, default=1234, metavar="N", help="of the trainer (default: %(default)s)")
 
 
 def _add_run(one: argparse.ArgumentParser) -> None:
@@ -127,6 +162,23 @@ def _run(options: argparse.Namespace, console: Console) -> int:
     return 0
 
 
+def _takedown(options: argparse.Namespace, console: Console) -> int:
+    from jobs import pipeline
+
+    job = open_job(_with_work(options))
+    if job.recipe.removal_list is None:
+        raise RecipeError(f"{options.recipe}: names no removal_list; add one, and to its file what is to go")
+    before = open_folder(job.root)
+    samples = None if is_s3(job.root) else blended(before, options.sequence_tokens, options.samples, options.seed)
+    pipeline.run(job)
+    found = takedown(before, open_folder(job.root), samples)
+    if options.json:
+        console.json(found.to_json())
+    else:
+        shown.show_takedown(console, found, shards_folder(before))
+    return 0
+
+
 def _demo(options: argparse.Namespace, console: Console) -> int:
     from jobs import demo
 
@@ -154,12 +206,15 @@ def _finish(options: argparse.Namespace, console: Console, root: str) -> None:
 
 
 def _verify(options: argparse.Namespace, console: Console) -> int:
-    found = verify(storage.absolute(options.work), say)
+    root = storage.absolute(options.work)
+    found = verify(root, say)
+    scanned = contamination.scan(options, root, say) if found.ok else None
     if options.json:
-        console.json(found.to_json())
+        console.json({**found.to_json(), **({"contamination": scanned.to_json()} if scanned else {})})
     else:
         shown.show_verification(console, found)
-    return 0 if found.ok else IntegrityError.exit_code
+        contamination.show_audit(console, scanned)
+    return 0 if found.ok and (scanned is None or scanned.ok) else IntegrityError.exit_code
 
 
 def _ledger(options: argparse.Namespace, console: Console) -> int:
@@ -187,6 +242,59 @@ def _explain(options: argparse.Namespace, console: Console) -> int:
         console.lines([""] if number else [])
         shown.show_story(console, story)
         console.lines(["", text] if text is not None else [])
+    return 0
+
+
+def _duplicates(options: argparse.Namespace, console: Console) -> int:
+    found = clusters(storage.absolute(options.work), options.id)
+    if options.json:
+        console.json([cluster.to_json() for cluster in found])
+        return 0
+    for number, cluster in enumerate(found):
+        console.lines([""] if number else [])
+        shown.show_cluster(console, cluster)
+    return 0
+
+
+def _sample(options: argparse.Namespace, console: Console) -> int:
+    folder = open_folder(storage.absolute(options.work))
+    up_to, above = nearest(folder, options.signal, options.threshold, options.n, options.source)
+    if options.json:
+        console.json({"up_to": [vars(row) for row in up_to], "above": [vars(row) for row in above]})
+        return 0
+    for heading, rows in ((f"{options.signal} up to {options.threshold:,}", up_to), ("above", above)):
+        console.lines([heading, *(f"{row.value:>12,}  {row.doc_id}  {row.locator}" for row in rows)])
+    return 0
+
+
+def _trace(options: argparse.Namespace, console: Console) -> int:
+    folder = open_folder(storage.absolute(options.work))
+    if options.blend is not None:
+        step, row = options.blend
+        if options.pair is not None or not 0 <= row < options.batch:
+            raise RecipeError(f"trace: give PAIR SEQUENCE, or --blend STEP ROW with a row below {options.batch}")
+        samples = blended(folder, options.sequence_tokens, options.samples, options.seed)
+        origins = trace_sample(folder, samples, step * options.batch + row)
+    elif options.sequence is not None:
+        origins = [trace_sequence(folder, options.pair, options.sequence)]
+    else:
+        raise RecipeError("trace: give PAIR SEQUENCE, or --blend STEP ROW")
+    if options.json:
+        console.json([origin.to_json() for origin in origins])
+    else:
+        shown.show_origins(console, origins)
+    return 0
+
+
+def _blend(options: argparse.Namespace, console: Console) -> int:
+    folder = open_folder(storage.absolute(options.work))
+    blend, root = read_blend(folder), options.root or shards_folder(folder)
+    arguments = megatron_arguments(blend, root)
+    if options.json:
+        splits = megatron_splits(blend, root)
+        console.json({**blend.model_dump(mode="json"), "splits": splits, "arguments": arguments})
+    else:
+        shown.show_blend(console, blend, arguments)
     return 0
 
 

@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,8 +12,10 @@ import pyarrow as pa
 from curation import commits, ledger, storage
 from curation.commits import Manifest
 from curation.decontamination.cuts import CutRule, judge
-from curation.decontamination.frequency import document_counts, merge_counts, spared
+from curation.decontamination.frequency import document_counts, merge_counts, set_aside
 from curation.decontamination.index import Index
+from curation.decontamination.summary import Phrases, summary
+from curation.decontamination.tally import cells, counters
 from curation.judging import facts_of, judge_commit, passed_on
 from curation.parts import Part, part_from_json, read_table, write_part
 from curation.scratch import delete_scratch, read_scratch, write_scratch
@@ -41,13 +43,16 @@ def run(job: Job) -> Manifest:
     """Judge every document that the judge before keeps, and commit verdicts and cuts at once."""
     shards = job.shards()
     tasks = _tasks(job, shards)
-    common = _common_phrases(job, tasks)
-    judged = [replace(task, spared=common.get(task.shard.generation)) for task in tasks]
-    parts = [part_from_json(part) for found in run_shards(job.spark, _judge, judged) for part in found]
+    phrases = _phrases(job, tasks)
+    common = {p.generation: _hand_out(job, p) for p in phrases}
+    judged = run_shards(job.spark, _judge, [replace(task, spared=common[task.shard.generation]) for task in tasks])
+    parts = [part_from_json(part) for found in judged for part in found["parts"]]
     lines = ledger.judged(job.root, _STAGE, [p for p in parts if p.table == "verdicts"], job.source_names)
     ledger.check_guard(_STAGE, lines, job.recipe.max_removed.get(_STAGE))
     commit = judge_commit(_STAGE, job.inputs.digest, job.key(_STAGE), parts, shards)
-    manifest = job.finish(_STAGE, [commits.put_commit(job.root, commit)], {"coverage": _coverage(job)})
+    tallies = [(t.shard.source, f["cells"], f["counters"]) for t, f in zip(tasks, judged, strict=True) if f["parts"]]
+    notes = {"contamination": summary(tallies, phrases, load_index(index_url(job)))}
+    manifest = job.finish(_STAGE, [commits.put_commit(job.root, commit)], notes)
     delete_scratch(job.root, common.values())
     return manifest
 
@@ -60,7 +65,7 @@ def _tasks(job: Job, shards: Sequence[Shard]) -> list[_Task]:
         {p.facts["shard"]: p for p in job.manifest(stage).parts(table)}
         for stage, table in (("signals", "signals"), ("matches", "matches"), (before, "verdicts"))
     )
-    rule = CutRule(settings.min_piece_characters, settings.max_pieces)
+    rule = CutRule(settings.min_piece_characters, settings.max_pieces, settings.removal)
     index = index_url(job)
     return [
         _Task(job.root, shard, signals[shard.shard], matches[shard.shard], received[shard.shard], index, rule)
@@ -69,58 +74,66 @@ def _tasks(job: Job, shards: Sequence[Shard]) -> list[_Task]:
     ]
 
 
-def _common_phrases(job: Job, tasks: Sequence[_Task]) -> dict[int, str | None]:
-    """Return, by generation, where the hashes of n-grams stand that are too common to be a leak.
+def _phrases(job: Job, tasks: Sequence[_Task]) -> list[Phrases]:
+    """Return, by generation, which n-grams are too common to be a leak.
 
     Documents of earlier generations and its own count, later ones do not, so that new files never change what was
-    cut from old ones. The driver holds one number per benchmark n-gram that was found.
+    cut from old ones. The driver holds four numbers per benchmark n-gram that was found.
     """
     settings = job.recipe.decontamination
     assert settings is not None
     files = run_shards(job.spark, _count, tasks)
-    generations = sorted({task.shard.generation for task in tasks})
-    found: dict[int, str | None] = {}
+    found = []
     total = merge_counts([])
-    for generation in generations:
+    for generation in sorted({task.shard.generation for task in tasks}):
         own = [f for f, task in zip(files, tasks, strict=True) if f and task.shard.generation == generation]
         total = merge_counts([total, *(read_scratch(job.root, name) for name in own)])
-        hashes = spared(total, settings.spare_from_documents)
-        rows = pa.record_batch({"ngram": pa.array(hashes, pa.uint64())})
-        found[generation] = write_scratch(job.root, _STAGE, f"common-{generation}", [rows])
+        ngrams = set_aside(total, settings.common, settings.mode == "paper", settings.spare_from_documents)
+        found.append(Phrases(generation, ngrams, total))
     delete_scratch(job.root, files)
     return found
 
 
+def _hand_out(job: Job, phrases: Phrases) -> str | None:
+    rows = pa.record_batch({"ngram": pa.array(phrases.ngrams, pa.uint64())})
+    return write_scratch(job.root, _STAGE, f"common-{phrases.generation}", [rows])
+
+
 def _count(task: _Task) -> str | None:
-    kept = passed_on(task.root, task.received)
-    matches = read_table(task.root, task.matches)
-    counts = document_counts(matches.filter(pa.array(np.isin(matches["doc_id"].to_numpy(), kept))))
+    matches = _received_matches(task, passed_on(task.root, task.received))
+    counts = document_counts(matches, load_index(task.index))
     return write_scratch(task.root, _STAGE, f"{task.shard.shard}-counts", counts.combine_chunks().to_batches())
 
 
-def _judge(task: _Task) -> list[Mapping[str, Any]]:
+def _received_matches(task: _Task, received: Any) -> pa.Table:
+    matches = read_table(task.root, task.matches)
+    return matches.filter(pa.array(np.isin(matches["doc_id"].to_numpy(), received)))
+
+
+def _judge(task: _Task) -> dict[str, Any]:
+    """Write a shard's verdicts and cuts, and return the parts with what was counted in their rows."""
     kept = passed_on(task.root, task.received)
     if not len(kept):
-        return []
+        return {"parts": []}
     documents = read_table(task.root, task.signals, ["doc_id", "text_bytes", "characters"])
     documents = documents.take(pa.array(np.searchsorted(documents["doc_id"].to_numpy(), kept)))
     common = read_scratch(task.root, task.spared)["ngram"].to_numpy() if task.spared else np.empty(0, np.uint64)
-    found = judge(read_table(task.root, task.matches), documents, load_index(task.index), common, task.rule)
+    matches, index = _received_matches(task, kept), load_index(task.index)
+    found = judge(matches, documents, index, common, task.rule)
     facts = facts_of(task.shard)
-    tables = zip(("verdicts", "cuts"), found, strict=True)
-    parts = [write_part(task.root, _STAGE, name, task.shard.shard, table.to_batches(), facts) for name, table in tables]
-    return [part.to_json() for part in parts]
+    tables = {"verdicts": found.verdicts, "cuts": found.cuts}
+    parts = [
+        write_part(task.root, _STAGE, name, task.shard.shard, table.to_batches(), facts)
+        for name, table in tables.items()
+    ]
+    counted = {"cells": cells(matches, found, index, common), "counters": counters(found.verdicts)}
+    return {"parts": [part.to_json() for part in parts], **counted}
 
 
 @functools.lru_cache(maxsize=1)
 def load_index(url: str) -> Index:
     """Return the benchmark index, loaded once per process."""
     return Index.from_bytes(storage.read_bytes(url))
-
-
-def _coverage(job: Job) -> list[dict[str, Any]]:
-    """Per task: its examples, and how many of them are too short to be protected."""
-    return [dict(row._asdict()) for row in load_index(index_url(job)).coverage]
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,13 +1,16 @@
 """filter: judge each document on its numbers by its source's profile, and say which rule it failed first."""
 
 import functools
+import hashlib
+import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from curation import commits, storage
 from curation.commits import Manifest
@@ -15,15 +18,25 @@ from curation.errors import RecipeError
 from curation.filtering import Evidence, judge
 from curation.identity import coin, unpack
 from curation.judging import judge_commit, verdict_part
+from curation.latest import read_latest
+from curation.ledger import ledger
+from curation.pareto import expected_tokens, solve_alpha
 from curation.parts import Part, part_from_json, read_table
-from curation.profiles import Profile
-from curation.reasons import Drop
+from curation.profiles import Pareto, Profile
+from curation.reasons import Drop, Fate
 from curation.recipe import Source
 from curation.shards_table import Shard
+from jobs.console import say
 from jobs.job import Job, run_stage
 from jobs.spark import run_shards
 
 _STAGE = "filter"
+_BINS = 1_000  # of the score, for solving alpha
+BYTES_PER_TOKEN = 4  # as tokens_estimated
+SOLVED = (
+    "alpha {alpha:g} for a goal of {goal_tokens:,} of {tokens:,} tokens after dedup: "
+    "{expected_tokens:,} expected, {reached_tokens:,} reached"
+)
 
 
 @dataclass(frozen=True)
@@ -36,7 +49,7 @@ class _Task:
     profile: Profile
     seed: int
     damaged_files: frozenset[int]
-    removal_list: str | None
+    removal_list: tuple[str, str] | None  # where it is, and its sha256
     largest_coin: float | None
 
 
@@ -44,9 +57,86 @@ def run(job: Job) -> Manifest:
     """Judge every shard and commit all verdicts at once."""
     shards = job.shards()
     tasks = _tasks(job, shards)
-    parts = [part_from_json(part) for part in run_shards(job.spark, _judge, tasks)]
+    solved = {name: _solve(job, name, own) for name, own in _to_solve(job, tasks).items()}
+    tasks = [_with_alpha(task, solved) for task in tasks]
+    judged = run_shards(job.spark, _judge, tasks)
+    for name, solution in solved.items():
+        solution |= {"reached_tokens": _reached(tasks, judged, name, solution)}
+        say(f"filter: profile {name}: " + SOLVED.format(**solution))
+    parts = [part_from_json(found["part"]) for found in judged]
     commit = judge_commit(_STAGE, job.inputs.digest, job.key(_STAGE), parts, shards)
-    return job.finish(_STAGE, [commits.put_commit(job.root, commit)])
+    return job.finish(_STAGE, [commits.put_commit(job.root, commit)], {"alpha": solved} if solved else {})
+
+
+def _to_solve(job: Job, tasks: Sequence[_Task]) -> dict[str, list[_Task]]:
+    """Return the tasks of each profile whose alpha is auto."""
+    found: dict[str, list[_Task]] = {}
+    for task in tasks:
+        if task.profile.pareto and task.profile.pareto.alpha == "auto" and task.source.role != "reference":
+            found.setdefault(str(task.source.profile), []).append(task)
+    return found
+
+
+def _solve(job: Job, name: str, tasks: Sequence[_Task]) -> dict[str, Any]:
+    """Return the alpha of a profile and what it rests on. Solved once for a key and its inputs, then it stands."""
+    url = storage.join(job.root, _STAGE, "alpha", f"{job.key(_STAGE)[:16]}-{job.inputs.digest[:16]}-{name}.json")
+    if not storage.exists(url):
+        survival, goal = _survival(job), tasks[0].profile.pareto
+        tokens = np.zeros(_BINS)
+        for task, held in zip(tasks, run_shards(job.spark, _weigh, tasks), strict=True):
+            tokens += np.array(held) / BYTES_PER_TOKEN * survival.get(task.source.name, 1.0)
+        goal_tokens = int(goal.goal_tokens or 0) if goal else 0
+        alpha = solve_alpha(tokens, goal_tokens)
+        about = {
+            "alpha": alpha,
+            "goal_tokens": goal_tokens,
+            "tokens": round(tokens.sum()),
+            "expected_tokens": round(expected_tokens(tokens, alpha)),
+            "survival": {task.source.name: survival.get(task.source.name, 1.0) for task in tasks},
+        }
+        storage.put_if_absent(url, json.dumps(about, sort_keys=True).encode())
+    solution: dict[str, Any] = json.loads(storage.read_bytes(url))
+    return solution
+
+
+def _survival(job: Job) -> dict[str, float]:
+    """Return what share of its bytes each source kept in the newest committed dedup; nothing if there is none."""
+    try:
+        latest = read_latest(job.root)
+    except RecipeError:
+        return {}
+    entries = ledger(job.root, latest.manifests, job.source_names) if "dedup" in latest.manifests else []
+    dedup = [entry for entry in entries if entry.stage == "dedup" and entry.received.bytes]
+    return {entry.source: entry.out.bytes / entry.received.bytes for entry in dedup}
+
+
+def _weigh(task: _Task) -> list[int]:
+    """Return the bytes, by score bin, of the documents that pass every rule but the Pareto filter."""
+    numbers = read_table(task.root, task.signals).combine_chunks()
+    without = replace(task, profile=task.profile.model_copy(update={"pareto": None}))
+    kept = _verdicts(without, numbers)["fate"].to_numpy(zero_copy_only=False) == str(Fate.KEEP)
+    scores = read_table(task.root, task.quality, ["quality_ppm"])["quality_ppm"].to_numpy() if task.quality else []
+    bins = np.minimum(np.asarray(scores, np.int64) * _BINS // 1_000_000, _BINS - 1)
+    held: list[int] = np.bincount(bins[kept], numbers["text_bytes"].to_numpy()[kept], _BINS).astype(int).tolist()
+    return held
+
+
+def _with_alpha(task: _Task, solved: Mapping[str, Mapping[str, Any]]) -> _Task:
+    solution = solved.get(task.source.profile or "")
+    if solution is None:
+        return task
+    found = Pareto(alpha=solution["alpha"])
+    return replace(task, profile=task.profile.model_copy(update={"pareto": found}))
+
+
+def _reached(tasks: Sequence[_Task], judged: Sequence[Any], name: str, solution: Mapping[str, Any]) -> int:
+    """Return the tokens that the filter kept of a profile's sources, dedup's survival taken off."""
+    kept: list[float] = [
+        found["kept_bytes"] / BYTES_PER_TOKEN * solution["survival"].get(task.source.name, 1.0)
+        for task, found in zip(tasks, judged, strict=True)
+        if task.source.profile == name and task.source.role != "reference"
+    ]
+    return round(sum(kept))
 
 
 def _tasks(job: Job, shards: Sequence[Shard]) -> list[_Task]:
@@ -55,7 +145,8 @@ def _tasks(job: Job, shards: Sequence[Shard]) -> list[_Task]:
     damaged = frozenset(
         file["file"] for c in job.manifest("ingest").commits for file in c.counts["files"] if file["damaged"]
     )
-    removal = storage.resolve(job.input_root, job.recipe.removal_list) if job.recipe.removal_list else None
+    path, digest = job.recipe.removal_list, job.stages[_STAGE].parameters["removal_list"]
+    removal = (storage.resolve(job.input_root, path), str(digest)) if path else None
     largest = _largest_coins(job, shards, signals)
     found = []
     for shard in shards:
@@ -90,7 +181,10 @@ def _judge(task: _Task) -> Mapping[str, Any]:
     numbers = read_table(task.root, task.signals).combine_chunks()
     verdicts = _reference(numbers) if task.source.role == "reference" else _verdicts(task, numbers)
     columns = {"doc_id": numbers["doc_id"], "text_bytes": numbers["text_bytes"], **verdicts}
-    return verdict_part(task.root, task.shard, _STAGE, {k: _one(v) for k, v in columns.items()}).to_json()
+    part = verdict_part(task.root, task.shard, _STAGE, {k: _one(v) for k, v in columns.items()})
+    kept = pc.equal(_one(columns["fate"]), str(Fate.KEEP))
+    kept_bytes = pc.sum(_one(numbers["text_bytes"]).filter(kept)).as_py() or 0
+    return {"part": part.to_json(), "kept_bytes": kept_bytes}
 
 
 def _reference(numbers: pa.Table) -> dict[str, Any]:
@@ -126,7 +220,8 @@ def _surplus(task: _Task, keys: Sequence[int]) -> pa.Array:
 
 
 def _removal(task: _Task, about: pa.Table) -> pa.Array:
-    names = removal_names(str(task.removal_list))
+    assert task.removal_list is not None
+    names = removal_names(*task.removal_list)
     rows = zip(about["doc_id"].to_pylist(), about["url"].to_pylist(), about["uri"].to_pylist(), strict=True)
     return pa.array(
         [
@@ -137,10 +232,19 @@ def _removal(task: _Task, about: pa.Table) -> pa.Array:
 
 
 @functools.lru_cache(maxsize=1)
-def removal_names(url: str) -> frozenset[str]:
-    """Return the lines of a removal list: doc_ids, SOURCE:PATH:RECORD or URLs. Raises RecipeError if it is no UTF-8."""
+def removal_names(url: str, sha256: str) -> frozenset[str]:
+    """Return the lines of a removal list: doc_ids, SOURCE:PATH:RECORD or URLs.
+
+    Worker processes outlive a run, and the list may have grown by the next one: it is known by its content too.
+
+    Raises:
+        RecipeError: it is no UTF-8, or no longer the file that the run began with.
+    """
+    data = storage.read_bytes(url)
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise RecipeError(f"{url}: the removal list changed during the run; run the same command again")
     try:
-        lines = storage.read_bytes(url).decode().split("\n")
+        lines = data.decode().split("\n")
     except UnicodeDecodeError:
         raise RecipeError(f"{url}: the removal list is not UTF-8 text, one name a line") from None
     return frozenset(line.strip() for line in lines if line.strip())

@@ -3,12 +3,16 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from curation.clusters import Cluster
 from curation.explain import Explanation, Step, evidence, measured_in_words
 from curation.ledger import Count, Entry
 from curation.report.contents import Report
 from curation.report.funnel import Step as FunnelStep
 from curation.report.html import step_reasons
 from curation.report.numbers import bytes_text, percent
+from curation.shards.blend import Blend
+from curation.takedown import Takedown
+from curation.trace import Origin
 from curation.verify import Verification
 from jobs.console import Console, columns
 
@@ -102,6 +106,41 @@ def show_story(console: Console, story: Explanation) -> None:
     console.lines(f"  {line}" for line in columns([row for step in story.steps for row in _story_rows(console, step)]))
 
 
+def show_origins(console: Console, origins: Sequence[Origin]) -> None:
+    """Print, for each piece of a sample, its tokens, then the document's story."""
+    for number, origin in enumerate(origins):
+        console.lines([""] if number else [])
+        last = origin.first_token + origin.tokens
+        told = f"{origin.pair}, sequence {origin.sequence:,}, tokens {origin.first_token:,}–{last:,}"
+        span = f"piece {origin.piece}, bytes {origin.start:,}–{origin.end:,} of the text"
+        console.lines([console.paint(f"{told}: {span} of", "bold")])
+        show_story(console, origin.story)
+
+
+def show_takedown(console: Console, found: Takedown, earlier: str) -> None:
+    """Print what a takedown changed; `earlier` is the folder of the pairs before it."""
+    console.lines([f"{len(found.doc_ids):,} documents removed by the list: {_some(found.doc_ids)}"])
+    console.lines([f"{len(found.shards):,} shards of the corpus changed: {_some(found.shards)}"])
+    console.lines([f"{len(found.pairs):,} pairs changed, {found.kept_pairs:,} kept: {_some(found.pairs)}"])
+    rows = [[one.pair, f"{len(one.sequences):,}", f"{len(one.samples):,}", _some(one.samples)] for one in found.held]
+    if rows:
+        console.lines(["", "What training on the earlier pairs read of them, by number of sample:"])
+        console.table(["pair", "sequences", "samples", ""], rows, right=(1, 2))
+    console.lines(["", f"The earlier pairs still stand in {earlier}, and the documents where ingest wrote them."])
+
+
+def _some(names: Sequence[object]) -> str:
+    told = ", ".join(map(str, names[:_MOST_WORDS]))
+    return told + ", …" * (len(names) > _MOST_WORDS) if names else "none"
+
+
+def show_blend(console: Console, blend: Blend, arguments: str) -> None:
+    """Print the sources as training meets them, then Megatron's arguments."""
+    rows = [[one.source, f"{one.weight:.5f}", f"{one.tokens:,}", f"{one.epochs:.2f}"] for one in blend.sources]
+    console.table(["source", "weight", "tokens", "epochs"], rows, right=(1, 2, 3))
+    console.lines(["", f"Epochs are of a training of {blend.training_tokens:,} tokens.", "", arguments])
+
+
 def _measured(steps: Iterable[Step]) -> dict[str, Any]:
     return next((step.more["measured"] for step in steps if "measured" in step.more), {})
 
@@ -126,6 +165,15 @@ def _story_words(step: Step) -> list[str]:
     for place in step.more.get("sequences", ()):
         words.append(f"{place['pair']}, sequence {place['sequence']:,} ({place['tokens']:,} tokens)")
     return words
+
+
+def show_cluster(console: Console, cluster: Cluster) -> None:
+    """Print the kept document of a cluster, then those dropped because of it."""
+    rows = [[console.fate("keep"), str(cluster.kept.doc_id), "", "", cluster.kept.locator]]
+    for one in cluster.dropped:
+        similarity = f"{(one.jaccard_ppm or 0) / 1_000_000:.4f}"
+        rows.append([console.fate("drop"), str(one.doc_id), one.reason or "", similarity, one.locator])
+    console.table(["fate", "doc_id", "reason", "similarity", "document"], rows, right=(1, 3))
 
 
 def show_checks(console: Console, checks: Sequence[Any]) -> None:

@@ -1,19 +1,26 @@
 """tokenize: the corpus becomes Megatron .bin/.idx pairs, published with shards.json and blend.json."""
 
+import itertools
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
+
+import pyarrow as pa
+from pydantic import ValidationError
 
 from curation import commits, storage
 from curation.commits import Commit, Manifest, commit_from_json
 from curation.digests import value_digest
 from curation.shards import blend
-from curation.shards.pairs import Group, PairTask, groups, write_pairs
+from curation.shards.grouping import groups
+from curation.shards.pairs import Group, PairTask, write_pairs
+from curation.shards.shuffling import ROWS, SORTED_BY, SpreadTask, token_rows, written
 from curation.shards.sidecar import PairSidecar, Shards
 from curation.stages import item_key
 from jobs.job import Job, run_stage
-from jobs.spark import run_shards
+from jobs.spark import collect, in_batches, run_shards, shard_rows
 
 _FILES = {"bin": ".bin", "idx": ".idx"}
 
@@ -24,11 +31,18 @@ def run(job: Job) -> Manifest:
     keys = {group.item: _key(job, group) for group in found}
     done = commits.read_commits(job.root, "tokenize", keys)
     tasks = [_task(job, group, keys[group.item]) for group in found if group.item not in done]
-    if tasks:
-        done |= {commit.item: commit for commit in map(commit_from_json, run_shards(job.spark, _tokenize, tasks))}
+    plain = [task for task in tasks if task.group.share is None]
+    if plain:
+        done |= {commit.item: commit for commit in map(commit_from_json, run_shards(job.spark, _tokenize, plain))}
+    done |= _shuffle(job, [task for task in tasks if task.group.share is not None])
     ordered = [done[group.item] for group in found]
     publish(job, ordered)
-    return job.finish("tokenize", ordered, {"shards": shards_folder(job)})
+    return job.finish("tokenize", ordered, {"shards": shards_folder(job), **_crossed(found, ordered)})
+
+
+def republish(job: Job) -> None:
+    """Write the papers of committed pairs again: weights and other values of the recipe may have changed since."""
+    publish(job, job.manifest("tokenize").commits)
 
 
 def shards_folder(job: Job) -> str:
@@ -51,27 +65,102 @@ def publish(job: Job, done: Sequence[Commit]) -> None:
         entries = tuple(sidecar.entry() for sidecar in sidecars)
         shards = Shards(tokenizer=head.tokenizer, dtype=head.dtype, eod=head.eod, pairs=entries)
         storage.replace(storage.join(folder, "shards.json"), _json(shards))
-        storage.replace(storage.join(folder, "blend.json"), _json(_blend(job, shards)))
+        publish_blend(job, shards)
+
+
+def publish_blend(job: Job, shards: Shards | None = None) -> blend.Blend | None:
+    """Put blend.json and Megatron's arguments beside the pairs, and return the blend, None if there are no pairs.
+
+    Weights and the length of training change no token, so this is done at the end of every run.
+    """
+    folder = storage.join(job.root, shards_folder(job))
+    if shards is None:
+        try:
+            shards = Shards.model_validate_json(storage.read_bytes(storage.join(folder, "shards.json")))
+        except (FileNotFoundError, ValidationError):
+            return None  # no pairs, or a damaged paper, which `curate verify` names
+    planned = _blend(job, shards)
+    arguments = json.dumps(blend.megatron_splits(planned), indent=1).encode() + b"\n"
+    for name, data in (("blend.json", _json(planned)), ("megatron.json", arguments)):
+        _put(storage.join(folder, name), data)
+    return planned
+
+
+def _put(url: str, data: bytes) -> None:
+    if not storage.exists(url) or storage.read_bytes(url) != data:
+        storage.replace(url, data)
 
 
 def _blend(job: Job, shards: Shards) -> blend.Blend:
-    train = [pair for pair in shards.pairs if pair.split == "train"]
     weights = {source.name: source.weight for source in job.recipe.source if source.weight is not None}
     if not weights:
-        weights = {name: float(tokens) for name, tokens in blend.source_tokens(train).items()}
-    return blend.plan(weights, train, sum(pair.tokens for pair in train))
+        weights = {name: float(tokens) for name, tokens in blend.source_tokens(shards.pairs).items()}
+    train = [pair.tokens for pair in shards.pairs if pair.split == "train"]
+    return blend.plan(weights, shards.pairs, job.recipe.tokens.training_tokens or sum(train))
 
 
 def _groups(job: Job) -> list[Group]:
     shards = {shard.shard: shard for shard in job.shards()}
-    parts = [part for part in job.manifest("assemble").parts("corpus") if part.rows]
-    rows = [(part, shards[part.facts["shard"]]) for part in parts]
-    sized = [(part, shard.generation, shard.text_bytes) for part, shard in rows]
-    return groups(sized, job.recipe.tokens.target_pair_mib << 20)
+    parts = job.manifest("assemble").parts("corpus")
+    sized = [(part, shards[part.facts["shard"]]) for part in parts]
+    target = job.recipe.tokens.target_pair_mib
+    shuffled = [source.name for source in job.recipe.source if source.shuffle]
+    rows = [(part, shard.generation, shard.text_bytes) for part, shard in sized]
+    return groups(rows, None if target is None else target << 20, shuffled)
 
 
 def _key(job: Job, group: Group) -> str:
-    return item_key(job.stages["tokenize"], [part.digest for part in group.parts], group.item)
+    """What a group's tokens depend on: not how the other groups were cut, nor which other sources are shuffled."""
+    stage = job.stages["tokenize"]
+    own = {name: value for name, value in stage.parameters.items() if name not in ("target_pair_mib", "shuffle")}
+    name = group.item if group.share is None else [group.item, *group.share]
+    return item_key(replace(stage, parameters=own), [part.digest for part in group.parts], name)
+
+
+def _shuffle(job: Job, tasks: Sequence[PairTask]) -> dict[str, Commit]:
+    """Write the pairs of shuffled sources: their token ids cross Spark's shuffle, sorted by place."""
+    if not tasks:
+        return {}
+    numbered = dict(enumerate(tasks))
+    frame = shard_rows(job.spark, token_rows, _spread(tasks), ROWS).repartition(max(job.partitions, len(tasks)), "pair")
+    ordered = frame.sortWithinPartitions(*SORTED_BY)
+    rows = collect(ordered.mapInArrow(in_batches(_Write(job.root, numbered)), "commit string"))
+    found = {commit.item: commit for commit in (commit_from_json(json.loads(row["commit"])) for row in rows)}
+    for task in tasks:
+        if task.group.item not in found:  # a share that no document falls into
+            nothing = Commit("tokenize", task.group.item, task.key, (), {"shuffled_bytes": 0})
+            found[task.group.item] = commits.put_commit(job.root, nothing)
+    return found
+
+
+def _spread(tasks: Sequence[PairTask]) -> list[SpreadTask]:
+    spread = []
+    first = 0
+    for parts, members in itertools.groupby(tasks, lambda task: task.group.parts):
+        pairs = tuple(members)
+        spread += [SpreadTask(part, first, pairs) for part in parts]
+        first += len(pairs)
+    return spread
+
+
+@dataclass(frozen=True)
+class _Write:
+    root: str
+    tasks: Mapping[int, PairTask]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for commit in written(self.tasks, batches):
+            told = json.dumps(commits.put_commit(self.root, commit).to_json())
+            yield pa.record_batch([pa.array([told])], ["commit"])
+
+
+def _crossed(found: Sequence[Group], done: Sequence[Commit]) -> dict[str, dict[str, int]]:
+    """Return the bytes of each shuffled source that crossed Spark's shuffle."""
+    sums: dict[str, int] = {}
+    for group, commit in zip(found, done, strict=True):
+        if group.share is not None:
+            sums[group.source] = sums.get(group.source, 0) + commit.counts["shuffled_bytes"]
+    return {"shuffled_bytes": sums} if sums else {}
 
 
 def _task(job: Job, group: Group, key: str) -> PairTask:

@@ -5,8 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.stores import fresh_prefix, s3_server
+
+# A machine that is busy makes a right answer late, not wrong; pytest's own limit stops what never ends.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 # Tests run many short jobs: the first compiler tier and the plain collector halve the JVM's CPU time.
 os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")

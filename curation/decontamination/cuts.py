@@ -3,16 +3,20 @@
 The cuts of all hits are united before pieces are counted, so that one long text found in a document is one cut. A
 piece stays if it has more than 200 code points; a document in more than ten pieces is dropped whole (MT-NLG). The
 rows written for a document that is cut, together with its pieces, tile its text without gap or overlap.
+
+Instead of cutting, a recipe may drop every document with a hit, or flag it: it is kept, and `detail` names the task.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from curation.decontamination.index import Index
-from curation.decontamination.words import Hashes, Offsets
+from curation.decontamination.kernels import Hashes, Offsets
+from curation.decontamination.settings import Removal
 from curation.reasons import Drop, Fate, Split
 from schemas.tables import CUTS, VERDICTS
 
@@ -26,6 +30,15 @@ class CutRule:
 
     min_piece_characters: int = 200  # a piece of exactly so many code points goes
     max_pieces: int = 10
+    removal: Removal = "split"
+
+
+class Judgement(NamedTuple):
+    """Rows of verdicts and cuts, and what goes by the task it goes for: a table of `task` and `characters`."""
+
+    verdicts: pa.Table
+    cuts: pa.Table
+    removed: pa.Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +55,7 @@ class _Spans:
     first_hits: Offsets
 
 
-def judge(
-    matches: pa.Table, documents: pa.Table, index: Index, spared: Hashes, rule: CutRule
-) -> tuple[pa.Table, pa.Table]:
+def judge(matches: pa.Table, documents: pa.Table, index: Index, spared: Hashes, rule: CutRule) -> Judgement:
     """Judge every document and say what is cut from those that are split.
 
     Args:
@@ -56,7 +67,8 @@ def judge(
         Verdicts, one for each document in their order, and cuts, sorted by document and start.
         `split`: value is the number of pieces, threshold their allowed number. Dropped as `too_many_pieces`: the same.
         Dropped as `contaminated` (all is cut) or `too_short_after_cuts`: value is the length of the longest piece left
-        in code points, threshold the length a piece must exceed. `detail` is the task of the first hit.
+        in code points, threshold the length a piece must exceed. Flagged, or dropped because the rule drops all that is
+        found: no number. `detail` is the task of the first hit.
     """
     doc_ids = documents["doc_id"].to_numpy()
     hits = _hits(matches, doc_ids, spared)
@@ -64,7 +76,8 @@ def judge(
     cut, gaps = _tile(hits, doc_ids, *lengths)
     tasks = np.array(index.tasks, object)[index.task_of(hits["ngram"].to_numpy())] if len(hits) else np.zeros(0, object)
     verdicts, is_split = _verdicts(doc_ids, lengths[0], cut, gaps, tasks, rule)
-    return verdicts, _cut_rows(doc_ids, cut, gaps, tasks, is_split, rule)
+    parts = _edits(cut, gaps, is_split, rule)
+    return Judgement(verdicts, _cut_rows(doc_ids, parts, tasks), _removed(verdicts, lengths[1], parts, tasks))
 
 
 def _hits(matches: pa.Table, doc_ids: Offsets, spared: Hashes) -> pa.Table:
@@ -128,8 +141,12 @@ def _verdicts(
     detail[cut.documents[::-1]] = tasks[cut.first_hits[::-1]]  # backwards: the first hit of a document stays
 
     is_split = found & (pieces > 0) & (pieces <= rule.max_pieces)
-    too_many = pieces > rule.max_pieces
-    cases = [~found, is_split, too_many, longest == 0]
+    too_many = found & (pieces > rule.max_pieces)
+    if rule.removal != "split":
+        is_split, too_many = np.zeros((2, count), np.bool_)
+    numbered = found if rule.removal == "split" else too_many
+    all_goes = found & ((longest == 0) | (rule.removal == "document"))
+    cases = [~found | (rule.removal == "flag"), is_split, too_many, all_goes]
     fate = np.select(cases, [Fate.KEEP, Fate.SPLIT, Fate.DROP, Fate.DROP], Fate.DROP)
     reasons = ["", Split.CONTAMINATED, Drop.TOO_MANY_PIECES, Drop.CONTAMINATED]
     counted = is_split | too_many
@@ -140,29 +157,31 @@ def _verdicts(
         "fate": fate.astype(str),
         "reason": np.select(cases, reasons, Drop.TOO_SHORT_AFTER_CUTS).astype(str),
         "detail": detail,
-        "value": pa.array(np.where(counted, pieces, longest), pa.int64(), mask=~found),
-        "threshold": pa.array(np.where(counted, rule.max_pieces, rule.min_piece_characters), pa.int64(), mask=~found),
+        "value": pa.array(np.where(counted, pieces, longest), pa.int64(), mask=~numbered),
+        "threshold": pa.array(
+            np.where(counted, rule.max_pieces, rule.min_piece_characters), pa.int64(), mask=~numbered
+        ),
         "other": pa.nulls(count, pa.int64()),
     }
     return pa.table([pa.array(columns[f.name], f.type) for f in VERDICTS], schema=VERDICTS), is_split
 
 
-def _cut_rows(
-    doc_ids: Offsets,
-    cut: _Spans,
-    gaps: _Spans,
-    tasks: npt.NDArray[np.object_],
-    is_split: npt.NDArray[np.bool_],
-    rule: CutRule,
-) -> pa.Table:
-    """Return the rows of the cuts table for the documents that are split."""
+_Edits = tuple[tuple[_Spans, npt.NDArray[np.bool_], str], ...]
+
+
+def _edits(cut: _Spans, gaps: _Spans, is_split: npt.NDArray[np.bool_], rule: CutRule) -> _Edits:
+    """Return the spans that go from documents that are split: which of them, and why."""
     is_short = gaps.characters <= rule.min_piece_characters
-    parts = (
+    return (
         (cut, is_split[cut.documents], str(Split.CONTAMINATED)),
         (gaps, is_split[gaps.documents] & is_short, str(Drop.TOO_SHORT_AFTER_CUTS)),
     )
+
+
+def _cut_rows(doc_ids: Offsets, edits: _Edits, tasks: npt.NDArray[np.object_]) -> pa.Table:
+    """Return the rows of the cuts table."""
     tables = []
-    for spans, chosen, reason in parts:
+    for spans, chosen, reason in edits:
         columns = {
             "doc_id": doc_ids[spans.documents[chosen]],
             "stage": pa.repeat(STAGE, int(chosen.sum())),
@@ -174,6 +193,14 @@ def _cut_rows(
         }
         tables.append(pa.table([pa.array(columns[f.name], f.type) for f in CUTS], schema=CUTS))
     return pa.concat_tables(tables).sort_by([("doc_id", "ascending"), ("start", "ascending")])
+
+
+def _removed(verdicts: pa.Table, characters: Offsets, edits: _Edits, tasks: npt.NDArray[np.object_]) -> pa.Table:
+    """Return task and code points of everything that goes: each edit, and each document that is dropped whole."""
+    dropped = verdicts["fate"].to_numpy() == Fate.DROP
+    names = [verdicts["detail"].to_numpy()[dropped], *(tasks[spans.first_hits[chosen]] for spans, chosen, _ in edits)]
+    sizes = [characters[dropped], *(spans.characters[chosen] for spans, chosen, _ in edits)]
+    return pa.table({"task": pa.array(np.concatenate(names), pa.string()), "characters": np.concatenate(sizes)})
 
 
 def pieces(cuts: pa.Table, text_bytes: int) -> list[tuple[int, int]]:

@@ -1,63 +1,82 @@
-"""How many documents an n-gram is found in, and which n-grams are too common to be a leak.
+"""How many documents an n-gram is found in, and which n-grams are phrases rather than leaks: those are set aside.
 
-The rule of MT-NLG's tool: an n-gram found in ten or more documents is a common phrase, not a leaked example, and is
-spared. Documents count, not occurrences, and counting resumes behind a hit, so that of the overlapping 13-grams of a
-long text only every thirteenth is counted. Counts of parts of the corpus add up: the result does not depend on
-how files are sharded.
+`megatron`, the rule of MT-NLG's tool: found in ten documents or more. Documents count, not occurrences, and counting
+resumes behind a hit, so that of the overlapping 13-grams of a long text only every thirteenth is counted. `gpt3`: found
+in more than ten documents, every hit counted. `none`: none.
+
+Any such rule spares the worst leaks, which are found the most often. So the extended mode sets an n-gram aside only if
+no document leaks an example of it (`curation.decontamination.leaks`), however many documents have it.
+
+Counts of parts of the corpus add up: the result does not depend on how files are sharded.
 """
+
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 
-from curation.decontamination.index import LONGEST
-from curation.decontamination.words import Hashes
+from curation.decontamination.index import LONGEST, Index
+from curation.decontamination.kernels import Hashes, chosen
+from curation.decontamination.leaks import leaked
+from curation.decontamination.settings import Common
 
-KEY_THRESHOLD = 10  # documents from which on an n-gram is spared (MT-NLG's tool)
+FROM_DOCUMENTS = {"megatron": 10, "gpt3": 11}  # "below 10 are kept" (the tool), "more than 10 are ignored" (GPT-3, C)
+
+COUNTS = pa.schema(
+    [("ngram", pa.uint64()), ("documents", pa.int64()), ("resuming", pa.int64()), ("leaked", pa.bool_())]
+)
 
 
-def document_counts(matches: pa.Table) -> pa.Table:
-    """Count, for each n-gram, the documents it is found in, resuming behind each hit.
+def document_counts(matches: pa.Table, index: Index) -> pa.Table:
+    """Count, for each n-gram that is found, the documents it is found in.
 
     Args:
         matches: rows of the matches table in any order; all hits of a document must be among them.
 
     Returns:
-        A table of `ngram` (uint64, sorted, unique) and `documents` (int64).
+        COUNTS, sorted by n-gram: documents with any hit of it, those where the counting that resumes behind a hit meets
+        it, and whether a document leaks an example that has it.
     """
     doc_ids, ngrams, words, starts, ends = (
         matches[name].to_numpy() for name in ("doc_id", "ngram", "words", "start", "end")
     )
     # At one place the tool looks for the longest n-gram first, then for the shorter ones from the shortest up.
     order = np.lexsort((np.where(words == LONGEST, 0, words), starts, doc_ids))
-    counted = order[_resuming(doc_ids[order], starts[order], ends[order])]
-    pairs = pa.table({"doc_id": doc_ids[counted], "ngram": ngrams[counted]}).group_by(["doc_id", "ngram"]).aggregate([])
-    unique, documents = np.unique(pairs["ngram"].to_numpy(), return_counts=True)
-    return pa.table({"ngram": pa.array(unique, pa.uint64()), "documents": pa.array(documents, pa.int64())})
+    met = order[chosen().resuming(doc_ids[order], starts[order], ends[order])]
+    found, documents = _documents(doc_ids, ngrams)
+    met_ngrams, met_documents = _documents(doc_ids[met], ngrams[met])
+    resuming = np.zeros(len(found), np.int64)
+    resuming[np.searchsorted(found, met_ngrams)] = met_documents
+    columns: list[Any] = [found, documents, resuming, np.isin(found, leaked(doc_ids, ngrams, index))]
+    return pa.table([pa.array(c, f.type) for c, f in zip(columns, COUNTS, strict=True)], schema=COUNTS)
 
 
 def merge_counts(counts: list[pa.Table]) -> pa.Table:
     """Add up what `document_counts` returned for disjoint sets of documents."""
-    together = pa.concat_tables(
-        [pa.table({"ngram": pa.array([], pa.uint64()), "documents": pa.array([], pa.int64())}), *counts]
-    )
-    summed = together.group_by("ngram").aggregate([("documents", "sum")]).sort_by("ngram")
-    return pa.table({"ngram": summed["ngram"], "documents": summed["documents_sum"]})
+    together = pa.concat_tables([COUNTS.empty_table(), *counts])
+    sums = [("documents", "sum"), ("resuming", "sum"), ("leaked", "any")]
+    summed = together.group_by("ngram").aggregate(sums).sort_by("ngram")
+    return pa.table([summed["ngram"], *(summed[f"{name}_{how}"] for name, how in sums)], schema=COUNTS)
 
 
-def spared(counts: pa.Table, key_threshold: int = KEY_THRESHOLD) -> Hashes:
-    """Return the n-grams that are found in `key_threshold` documents or more, sorted."""
-    ngrams = counts["ngram"].to_numpy()[counts["documents"].to_numpy() >= key_threshold]
-    return np.sort(ngrams)
+def set_aside(counts: pa.Table, common: Common, spare_leaks: bool, from_documents: int | None = None) -> Hashes:
+    """Return the n-grams that are phrases, sorted.
+
+    Args:
+        common: whose rule.
+        spare_leaks: whether an n-gram that a document leaks may be set aside, too; not in the extended mode.
+        from_documents: from how many documents on, instead of the rule's own number.
+    """
+    if common == "none":
+        return np.zeros(0, np.uint64)
+    documents = counts["resuming" if common == "megatron" else "documents"].to_numpy()
+    is_phrase = documents >= (from_documents or FROM_DOCUMENTS[common])
+    if not spare_leaks:
+        is_phrase &= ~counts["leaked"].to_numpy()
+    return np.sort(counts["ngram"].to_numpy()[is_phrase])
 
 
-@njit(cache=True, nogil=True)
-def _resuming(doc_ids, starts, ends):  # type: ignore[no-untyped-def]
-    """Tell which hits remain if each one hides those that begin within it."""
-    counted = np.zeros(doc_ids.shape[0], np.bool_)
-    doc_id, resume = np.int64(-1), np.int64(0)
-    for hit in range(doc_ids.shape[0]):
-        if doc_ids[hit] != doc_id or starts[hit] >= resume:
-            counted[hit] = True
-            doc_id, resume = doc_ids[hit], ends[hit]
-    return counted
+def _documents(doc_ids: Any, ngrams: Any) -> tuple[Hashes, Any]:
+    """Return the distinct n-grams, sorted, and the documents of each."""
+    pairs = pa.table({"doc_id": doc_ids, "ngram": ngrams}).group_by(["doc_id", "ngram"]).aggregate([])
+    return np.unique(pairs["ngram"].to_numpy(), return_counts=True)

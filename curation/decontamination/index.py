@@ -16,15 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from numba import njit
 
 from curation.decontamination import Mode
 from curation.decontamination.benchmarks import Example
-from curation.decontamination.words import Hashes, Offsets, mix, split
+from curation.decontamination.kernels import Hashes, Offsets, chosen
+from curation.decontamination.words import split
 
 SHORTEST, LONGEST = 8, 13  # words of an n-gram (MT-NLG's tool; GPT-3, appendix C)
-BASE = np.uint64(0x9E3779B97F4A7C15)  # odd, so that multiplying loses nothing
-_LENGTH_SALT = np.uint64(0xD1B54A32D192ED03)
 _ARRAYS = ("ngrams", "words", "posting_offsets", "postings", "endings", "example_tasks", "example_rows")
 
 
@@ -35,15 +33,6 @@ class Coverage(NamedTuple):
     examples: int
     protected: int
     ngrams: int
-
-
-@dataclass(frozen=True, eq=False)
-class Lookup:
-    """What the search kernel reads: a bit per 8-gram that ends an n-gram, and an open-addressing table of n-grams."""
-
-    endings: Hashes
-    slots: npt.NDArray[np.int32]
-    lengths: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,13 +62,9 @@ class Index:
         return digest.hexdigest()
 
     @cached_property
-    def lookup(self) -> Lookup:
+    def lookup(self) -> object:
         """Return the tables for the search, made once per process."""
-        slots = np.full(_power_of_two(2 * len(self.ngrams)), -1, np.int32)
-        _fill_slots(self.ngrams, slots)
-        bits = np.zeros(_power_of_two(16 * len(self.endings)) // 64, np.uint64)  # 1 word in 16 is looked up in vain
-        _fill_bits(self.endings, bits)
-        return Lookup(bits, slots, np.unique(self.words).astype(np.int64))
+        return chosen().lookup(self)
 
     def positions(self, ngrams: Hashes) -> Offsets:
         """Return the position of each n-gram in the index. All must be in it."""
@@ -94,6 +79,13 @@ class Index:
         at = int(self.positions(np.array([ngram], np.uint64))[0])
         examples = self.postings[self.posting_offsets[at] : self.posting_offsets[at + 1]]
         return [(self.tasks[self.example_tasks[e]], int(self.example_rows[e])) for e in examples]
+
+    def ngrams_of(self, task: str, row: int) -> Hashes:
+        """Return the n-grams of an example, sorted; none if it is unprotected or there is no such example."""
+        number = self.tasks.index(task) if task in self.tasks else -1
+        examples = np.flatnonzero((self.example_tasks == number) & (self.example_rows == row))
+        owned = np.isin(self.postings, examples)
+        return self.ngrams[np.unique(np.repeat(np.arange(len(self.ngrams)), np.diff(self.posting_offsets))[owned])]
 
     @property
     def coverage(self) -> list[Coverage]:
@@ -166,63 +158,9 @@ def _frozen(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
     return arrays
 
 
-def _power_of_two(least: int) -> int:
-    return 1 << max(6, (least - 1).bit_length())
-
-
 def _ngrams(hashes: Hashes, offsets: Offsets) -> tuple[Hashes, Hashes, Offsets, Offsets]:
     """Return hash, hash of the last 8 words, length and text number of every n-gram of every text."""
     sizes = np.diff(offsets)
     counts = np.where(sizes < SHORTEST, 0, np.maximum(sizes - LONGEST, 0) + 1)
-    total = int(counts.sum())
-    keys, endings, lengths = np.empty(total, np.uint64), np.empty(total, np.uint64), np.empty(total, np.int64)
-    _hash_ngrams(hashes, offsets, keys, endings, lengths)
+    keys, endings, lengths = chosen().ngrams(hashes, offsets, counts)
     return keys, endings, lengths, np.repeat(np.arange(len(sizes)), counts)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def window_hash(hashes, first, length):  # type: ignore[no-untyped-def]
-    """Combine the hashes of `length` words in their order."""
-    h = np.uint64(0)
-    for i in range(length):
-        h = h * BASE + hashes[first + i]
-    return h
-
-
-@njit(cache=True, nogil=True, inline="always")
-def ngram_hash(window, length):  # type: ignore[no-untyped-def]
-    """Return the hash of an n-gram from its window hash: n-grams of different lengths have nothing in common."""
-    return mix(window ^ (np.uint64(length) * _LENGTH_SALT))
-
-
-@njit(cache=True, nogil=True)
-def _hash_ngrams(hashes, offsets, keys, endings, lengths):  # type: ignore[no-untyped-def]
-    at = 0
-    for text in range(offsets.shape[0] - 1):
-        begin, size = offsets[text], offsets[text + 1] - offsets[text]
-        if size < SHORTEST:
-            continue
-        length = min(size, LONGEST)
-        for i in range(begin, begin + size - length + 1):
-            keys[at] = ngram_hash(window_hash(hashes, i, length), length)
-            endings[at] = window_hash(hashes, i + length - SHORTEST, SHORTEST)
-            lengths[at] = length
-            at += 1
-
-
-@njit(cache=True, nogil=True)
-def _fill_slots(ngrams, slots):  # type: ignore[no-untyped-def]
-    last = np.uint64(slots.shape[0] - 1)
-    for i in range(ngrams.shape[0]):
-        at = ngrams[i] & last
-        while slots[at] >= 0:
-            at = (at + np.uint64(1)) & last
-        slots[at] = i
-
-
-@njit(cache=True, nogil=True)
-def _fill_bits(endings, bits):  # type: ignore[no-untyped-def]
-    last = np.uint64(64 * bits.shape[0] - 1)
-    for i in range(endings.shape[0]):
-        bit = mix(endings[i]) & last
-        bits[bit >> np.uint64(6)] |= np.uint64(1) << (bit & np.uint64(63))

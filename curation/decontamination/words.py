@@ -17,21 +17,20 @@ from functools import cache, lru_cache
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from numba import njit
 
 from curation.decontamination import Mode
-
-Bytes = npt.NDArray[np.uint8]
-Codes = npt.NDArray[np.uint32]
-Hashes = npt.NDArray[np.uint64]
-Offsets = npt.NDArray[np.int64]
-
-# What a fold table says about a code point, where it is not simply the folded code point.
-_SEPARATOR = 0
-_IGNORED = 0x110000
-_DEPENDS = 0x110001  # what it folds to depends on its neighbours
-_EITHER = 0x110002  # ignored, and a separator in a second reading
-_EXPANSION = 0x110003  # and upwards: index of a folded sequence
+from curation.decontamination.kernels import (
+    DEPENDS,
+    EITHER,
+    EXPANSION,
+    IGNORED,
+    SEPARATOR,
+    Bytes,
+    FoldTable,
+    Hashes,
+    Offsets,
+    chosen,
+)
 
 _ASSIGNED = [range(0x40000), range(0xE0000, 0xE1000)]  # Unicode puts no characters between, and only private ones after
 # Default-ignorable: soft hyphen, grapheme joiner, Mongolian separators, zero-width joiners and marks, bidirectional
@@ -40,17 +39,6 @@ _NO_WIDTH = (
     "\u00ad\u034f\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff"
 )
 _ZERO_WIDTH_SPACE = "\u200b"
-_FNV_BASIS, _FNV_PRIME = np.uint64(0xCBF29CE484222325), np.uint64(0x100000001B3)
-
-
-@dataclass(frozen=True, eq=False)
-class Fold:
-    """A word rule as tables: what each code point contributes to words."""
-
-    mode: Mode
-    codes: Codes  # one entry per code point of Unicode
-    expansions: Codes  # folded sequences, one after another; 0 ends a word
-    expansion_offsets: Offsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,17 +60,12 @@ def split(texts: pa.Array, mode: Mode, zero_width_space_separates: bool = False)
     """
     data, offsets = text_buffers(texts)
     fold = fold_table(mode, zero_width_space_separates)
-    word_offsets, flags = np.zeros(len(offsets), np.int64), np.zeros(len(texts), np.uint8)
-    capacity, count = (int(offsets[-1] - offsets[0]) + len(texts)) // 2 + 1, -1
-    while count < 0:
-        hashes = np.empty(capacity, np.uint64)
-        starts, ends = np.empty((2, capacity), np.int64)
-        tables = (fold.codes, fold.expansions, fold.expansion_offsets)
-        count = _split(data, offsets, *tables, hashes, starts, ends, word_offsets, flags)
-        capacity *= 3  # a few characters fold to more words than they have bytes
-    words = Words(hashes[:count], starts[:count], ends[:count], word_offsets, (flags & 2) != 0)
-    slow = np.flatnonzero(flags & 1)
-    return _with_slow(words, {int(i): _split_slowly(texts[int(i)].as_py(), fold) for i in slow}) if len(slow) else words
+    hashes, starts, ends, word_offsets, flags = chosen().split(data, offsets, fold)
+    slow = {int(row): texts[int(row)].as_py() for row in np.flatnonzero(flags & 1)}
+    if not zero_width_space_separates:  # the kernel leaves a slow text at the first character that makes it one
+        flags[[row for row, text in slow.items() if _ZERO_WIDTH_SPACE in text]] |= 2
+    words = Words(hashes, starts, ends, word_offsets, (flags & 2) != 0)
+    return _with_slow(words, {row: _split_slowly(text, fold) for row, text in slow.items()}) if slow else words
 
 
 def text_buffers(texts: pa.Array) -> tuple[Bytes, Offsets]:
@@ -99,7 +82,7 @@ def text_buffers(texts: pa.Array) -> tuple[Bytes, Offsets]:
 
 
 @cache
-def fold_table(mode: Mode, zero_width_space_separates: bool = False) -> Fold:
+def fold_table(mode: Mode, zero_width_space_separates: bool = False) -> FoldTable:
     """Build the table of a word rule from Python's Unicode database (about 0.3 s, once per process)."""
     codes = np.zeros(sys.maxunicode + 1, np.uint32)
     sequences: dict[tuple[int, ...], int] = {}
@@ -108,14 +91,13 @@ def fold_table(mode: Mode, zero_width_space_separates: bool = False) -> Fold:
         if len(folded) == 1:
             codes[code_point] = folded[0]
         elif any(folded):
-            codes[code_point] = _EXPANSION + sequences.setdefault(folded, len(sequences))
+            codes[code_point] = EXPANSION + sequences.setdefault(folded, len(sequences))
     if mode == "extended":
-        codes[[ord(c) for c in _characters(_depends_on_neighbours())]] = _DEPENDS
-        codes[[ord(c) for c in _characters(_NO_WIDTH)]] = _IGNORED
-        codes[ord(_ZERO_WIDTH_SPACE)] = _SEPARATOR if zero_width_space_separates else _EITHER
+        codes[[ord(c) for c in _characters(_depends_on_neighbours())]] = DEPENDS
+        codes[[ord(c) for c in _characters(_NO_WIDTH)]] = IGNORED
+        codes[ord(_ZERO_WIDTH_SPACE)] = SEPARATOR if zero_width_space_separates else EITHER
     lengths = [len(sequence) for sequence in sequences]
-    return Fold(
-        mode,
+    return FoldTable(
         codes,
         np.array([code for sequence in sequences for code in sequence], np.uint32),
         np.cumsum([0, *lengths]).astype(np.int64),
@@ -129,7 +111,7 @@ def unicode_version() -> str:
 
 def _folded_codes(text: str, mode: Mode) -> Iterator[int]:
     folded = _casefold(text) if mode == "extended" else text.lower().replace("ς", "σ")
-    return (ord(c) if c.isalnum() or c == "_" else _SEPARATOR for c in folded)  # exactly the \w of `re`
+    return (ord(c) if c.isalnum() or c == "_" else SEPARATOR for c in folded)  # exactly the \w of `re`
 
 
 def _casefold(text: str) -> str:
@@ -162,9 +144,9 @@ def _clusters() -> re.Pattern[str]:
     return re.compile(f".{attached}*", re.DOTALL)
 
 
-def _split_slowly(text: str, fold: Fold) -> tuple[Hashes, Offsets, Offsets]:
+def _split_slowly(text: str, fold: FoldTable) -> tuple[Hashes, Offsets, Offsets]:
     """Return the words of a text with combining characters, cluster by cluster."""
-    separates = fold.codes[ord(_ZERO_WIDTH_SPACE)] == _SEPARATOR
+    separates = fold.codes[ord(_ZERO_WIDTH_SPACE)] == SEPARATOR
     codes: list[int] = []
     lengths: list[int] = []
     sizes: list[int] = []
@@ -175,7 +157,7 @@ def _split_slowly(text: str, fold: Fold) -> tuple[Hashes, Offsets, Offsets]:
         sizes.append(size)
     ends = np.cumsum(sizes)
     repeats = np.array(lengths)
-    return _split_codes(  # type: ignore[no-any-return]
+    return chosen().split_codes(
         np.array(codes, np.uint32), np.repeat(ends - np.array(sizes), repeats), np.repeat(ends, repeats)
     )
 
@@ -202,95 +184,3 @@ def _with_slow(words: Words, slow: dict[int, tuple[Hashes, Offsets, Offsets]]) -
     hashes, starts, ends = (np.concatenate([*column, tail]) for column, tail in zip(columns, tails, strict=True))
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
     return Words(hashes, starts, ends, offsets, words.either)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def mix(h):  # type: ignore[no-untyped-def]
-    """Spread a 64-bit value over all its bits (the finaliser of MurmurHash3)."""
-    h ^= h >> np.uint64(33)
-    h *= np.uint64(0xFF51AFD7ED558CCD)
-    h ^= h >> np.uint64(33)
-    h *= np.uint64(0xC4CEB9FE1A85EC53)
-    return h ^ (h >> np.uint64(33))
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _decode(data, i):  # type: ignore[no-untyped-def]
-    """Return the code point that begins at byte i, not an ASCII one, and its bytes."""
-    first = np.int64(data[i])
-    second = np.int64(data[i + 1]) & 63
-    if first < 0xE0:
-        return (first & 31) << 6 | second, 2
-    third = np.int64(data[i + 2]) & 63
-    if first < 0xF0:
-        return (first & 15) << 12 | second << 6 | third, 3
-    return (first & 7) << 18 | second << 12 | third << 6 | (np.int64(data[i + 3]) & 63), 4
-
-
-@njit(cache=True, nogil=True)
-def _split(data, offsets, codes, expansions, expansion_offsets, hashes, starts, ends, word_offsets, flags):  # type: ignore[no-untyped-def]
-    """Hash the words of every text and return how many there are, -1 if they do not fit.
-
-    A text whose folding depends on neighbours gets flag 1 and no words; one that has two readings gets flag 2.
-    """
-    rows = offsets.shape[0] - 1
-    count = 0
-    for row in range(rows):
-        begin, end = offsets[row], offsets[row + 1]
-        h, start, last, is_open = _FNV_BASIS, begin, begin, False
-        i = begin
-        while i <= end:
-            here, code = i, np.uint32(_SEPARATOR)  # one step past the end closes the last word
-            if i == end:
-                i += 1
-            elif data[i] < 0x80:
-                code = codes[data[i]]
-                i += 1
-            else:
-                point, width = _decode(data, i)
-                i += width
-                code = codes[point]
-            first, stop = 0, 1  # a character folds to one code, seldom to a sequence of them
-            if code >= _IGNORED:
-                if code == _DEPENDS:
-                    flags[row] |= 1
-                    count = word_offsets[row]
-                    break
-                if code < _EXPANSION:
-                    flags[row] |= np.uint8(2 * (code == _EITHER))
-                    continue
-                first, stop = expansion_offsets[code - _EXPANSION], expansion_offsets[code - _EXPANSION + 1]
-            for k in range(first, stop):
-                part = expansions[k] if code >= _EXPANSION else code
-                if part != _SEPARATOR:
-                    if not is_open:
-                        h, start, is_open = _FNV_BASIS, here, True
-                    h = (h ^ np.uint64(part)) * _FNV_PRIME
-                    last = i
-                elif is_open:
-                    if count == hashes.shape[0]:
-                        return -1
-                    hashes[count], starts[count], ends[count] = mix(h), start - begin, last - begin
-                    count += 1
-                    is_open = False
-        word_offsets[row + 1] = count
-    return count
-
-
-@njit(cache=True, nogil=True)
-def _split_codes(codes, code_starts, code_ends):  # type: ignore[no-untyped-def]
-    """Hash the words of one folded text, given the original bytes of each folded code."""
-    size = codes.shape[0] // 2 + 1
-    hashes, starts, ends = np.empty(size, np.uint64), np.empty(size, np.int64), np.empty(size, np.int64)
-    h, count, is_open = _FNV_BASIS, 0, False
-    for i in range(codes.shape[0] + 1):
-        if i < codes.shape[0] and codes[i] != _SEPARATOR:
-            if not is_open:
-                h, starts[count], is_open = _FNV_BASIS, code_starts[i], True
-            h = (h ^ np.uint64(codes[i])) * _FNV_PRIME
-            ends[count] = code_ends[i]
-        elif is_open:
-            hashes[count] = mix(h)
-            count += 1
-            is_open = False
-    return hashes[:count], starts[:count], ends[:count]

@@ -160,12 +160,18 @@ def data_path(pairs: Iterable[BlendPair], root: str = "") -> list[str]:
     return [word for pair in pairs for word in (repr(pair.weight), f"{folder}{pair.name}")]
 
 
+def megatron_splits(blend: Blend, root: str = "") -> dict[str, list[str] | None]:
+    """Return the content of the JSON file that Megatron's `--per-split-data-args-path` names: split -> data path.
+
+    Megatron wants all three splits named and takes null for one that does not exist; there is no test set here.
+    """
+    return {"train": data_path(blend.train, root), "valid": data_path(blend.valid, root) or None, "test": None}
+
+
 def megatron_arguments(blend: Blend, root: str = "") -> str:
     """Return the data arguments of Megatron's command line, one set of pairs per split."""
-    splits = {"train": blend.train, "valid": blend.valid}
-    return " ".join(
-        f"--{split}-data-path {' '.join(data_path(pairs, root))}" for split, pairs in splits.items() if pairs
-    )
+    splits = megatron_splits(blend, root)
+    return " ".join(f"--{split}-data-path {' '.join(words)}" for split, words in splits.items() if words)
 
 
 def _weighted(source_weights: Mapping[str, float], pairs: list[PairEntry]) -> tuple[BlendPair, ...]:

@@ -1,8 +1,7 @@
-"""From corpus parts to Megatron pairs: which corpus shards form a pair, and writing one, streamed.
+"""One group of corpus parts becomes Megatron pairs, streamed: one for training, one for validation.
 
-Consecutive corpus parts of one source and generation form a group; each group becomes a train pair and, of the
-documents that the coin holds out, a validation pair, since Megatron's own split takes contiguous slices. Documents
-keep their order. No text is moved and no pair is merged afterwards.
+The documents that the coin holds out get a pair of their own, since Megatron's own split takes contiguous slices.
+Documents keep their order. No text is moved and no pair is merged afterwards.
 """
 
 import contextlib
@@ -16,8 +15,9 @@ import pyarrow as pa
 from curation import storage
 from curation.commits import Commit
 from curation.identity import coin
-from curation.parts import HashingSink, Part, PartWriter, fresh_file, read_batches
-from curation.shards.tokenizer import Tokenizer, TokenizerSpec, load
+from curation.parts import Part, PartWriter, fresh_file, read_batches
+from curation.shards.layout import index_size
+from curation.shards.tokenizer import Encoded, Tokenizer, TokenizerSpec, load
 from curation.shards.writer import PairCounts, PairWriter
 from schemas.tables import TOKEN_DOCUMENTS
 
@@ -28,11 +28,12 @@ _BATCH_BYTES = 4 << 20  # of text tokenised at once; token ids take about four t
 
 @dataclass(frozen=True)
 class Group:
-    """Corpus parts that become one pair per split."""
+    """Corpus parts that become one pair per split; of a shuffled source, the `share` of their documents that does."""
 
     source: str
     ordinal: int
     parts: tuple[Part, ...]
+    share: tuple[int, int] | None = None  # number of the share, and how many there are
 
     @property
     def item(self) -> str:
@@ -57,36 +58,18 @@ class PairTask:
     validation_fraction: float
 
 
-def groups(parts: Sequence[tuple[Part, int, int]], target_bytes: int) -> list[Group]:
-    """Return the groups of corpus parts given as (part, generation, text bytes) in order of doc_id.
-
-    A group is closed when the next part would take it over `target_bytes`, or is of another source or generation: parts
-    that come later never change an earlier group.
-    """
-    found: list[list[Part]] = []
-    held, last = 0, ("", -1)
-    for part, generation, size in parts:
-        here = (str(part.facts["source"]), generation)
-        if here != last or held + size > target_bytes:
-            found.append([])
-            held = 0
-        found[-1].append(part)
-        held, last = held + size, here
-    counts: dict[str, int] = {}
-    return [_numbered(members, counts) for members in found]
-
-
 def write_pairs(task: PairTask) -> Commit:
     """Tokenise a group and write its pairs; the commit lists .bin, .idx and the documents of every sequence."""
     tokenizer = tokenizer_of(task.spec, task.asset_root)
     with contextlib.ExitStack() as stack:
-        writers = {split: _SplitWriter(task, split, tokenizer) for split in SPLITS}
-        for writer in writers.values():
-            stack.enter_context(writer)
-        for batch in _batches(task):
-            held_out = pa.array([_held_out(task, key) for key in batch["doc_key"].to_pylist()], pa.bool_())
-            writers["valid"].write(batch.filter(held_out))
-            writers["train"].write(batch.filter(pa.compute.invert(held_out)))
+        writers = {split: stack.enter_context(SplitWriter(task, split, tokenizer)) for split in SPLITS}
+        for batch in text_batches(task.root, task.group.parts):
+            held_out = pa.array([is_held_out(task, key) for key in batch["doc_key"].to_pylist()], pa.bool_())
+            for split, writer in writers.items():
+                rows = batch.filter(held_out if split == "valid" else pa.compute.invert(held_out))
+                if rows.num_rows:
+                    size = int(pa.compute.sum(pa.compute.binary_length(rows["text"])).as_py())
+                    writer.write(rows["doc_id"], rows["piece"], tokenizer.encode_batch(rows["text"]), size)
     parts = [part for writer in writers.values() for part in writer.parts]
     return Commit("tokenize", task.group.item, task.key, tuple(parts))
 
@@ -97,27 +80,25 @@ def tokenizer_of(spec: TokenizerSpec, asset_root: str) -> Tokenizer:
     return load(spec, lambda path: storage.read_bytes(storage.resolve(asset_root, path)))
 
 
-def _numbered(members: list[Part], counts: dict[str, int]) -> Group:
-    source = str(members[0].facts["source"])
-    ordinal = counts.get(source, 0)
-    counts[source] = ordinal + 1
-    return Group(source, ordinal, tuple(members))
-
-
-def _batches(task: PairTask) -> Iterator[pa.RecordBatch]:
-    for part in task.group.parts:
-        for batch in read_batches(task.root, part, ["doc_id", "doc_key", "piece", "text"]):
+def text_batches(root: str, parts: Sequence[Part]) -> Iterator[pa.RecordBatch]:
+    """Yield doc_id, doc_key, piece and text of corpus parts, in batches that a tokenizer can hold."""
+    for part in parts:
+        for batch in read_batches(root, part, ["doc_id", "doc_key", "piece", "text"]):
             rows = max(1, batch.num_rows * _BATCH_BYTES // max(batch.nbytes, 1))
             for start in range(0, batch.num_rows, rows):
                 yield batch.slice(start, rows)
 
 
-def _held_out(task: PairTask, doc_key: int) -> bool:
+def is_held_out(task: PairTask, doc_key: int) -> bool:
+    """Return whether a document goes to the validation pair."""
     return coin(task.seed, doc_key, "validation") < task.validation_fraction
 
 
-class _SplitWriter:
-    """One pair while it is written; files are opened at its first document, so that no empty pair exists."""
+class SplitWriter:
+    """One pair while it is written; files are opened at its first document, so that no empty pair exists.
+
+    A context: `parts` describe the finished files once it is left.
+    """
 
     def __init__(self, task: PairTask, split: Split, tokenizer: Tokenizer) -> None:
         self._task, self._split, self._tokenizer = task, split, tokenizer
@@ -127,24 +108,22 @@ class _SplitWriter:
         self._text_bytes = 0
         self.parts: list[Part] = []
 
-    def __enter__(self) -> "_SplitWriter":
+    def __enter__(self) -> "SplitWriter":
         return self
 
-    def write(self, batch: pa.RecordBatch) -> None:
-        if batch.num_rows == 0:
-            return
+    def write(self, doc_ids: pa.Array, pieces: pa.Array, documents: Encoded, text_bytes: int) -> None:
+        """Append documents in their order; `text_bytes` are those of their texts."""
         if not self._open:
             self._begin()
-        encoded = self._tokenizer.encode_batch(batch["text"])
-        first = self._documents.rows
-        self._pair.write(encoded)
-        self._text_bytes += pa.compute.sum(pa.compute.binary_length(batch["text"])).as_py()
+        first, rows = self._documents.rows, len(documents)
+        self._pair.write(documents)
+        self._text_bytes += text_bytes
         columns: Mapping[str, Any] = {
-            "doc_id": batch["doc_id"],
-            "piece": batch["piece"],
-            "pair": pa.array([self._name] * batch.num_rows),
-            "sequence": pa.array(range(first, first + batch.num_rows), pa.int64()),
-            "tokens": pa.array(encoded.offsets[1:] - encoded.offsets[:-1] + 1),
+            "doc_id": doc_ids,
+            "piece": pieces,
+            "pair": pa.array([self._name] * rows),
+            "sequence": pa.array(range(first, first + rows), pa.int64()),
+            "tokens": pa.array(documents.offsets[1:] - documents.offsets[:-1] + 1),
         }
         self._documents.write(
             pa.RecordBatch.from_arrays([columns[f.name] for f in TOKEN_DOCUMENTS], schema=TOKEN_DOCUMENTS)
@@ -164,13 +143,12 @@ class _SplitWriter:
         self._open = True
         root = self._task.root
         self._files = {table: fresh_file("tokenize", table, self._name) for table in ("bin", "idx")}
-        self._sinks = {
-            table: HashingSink(self._stack.enter_context(storage.create(storage.join(root, file))))
-            for table, file in self._files.items()
-        }
+        bin_stream, idx_stream = (
+            self._stack.enter_context(storage.create(storage.join(root, file))) for file in self._files.values()
+        )
         self._documents = self._stack.enter_context(PartWriter(root, "tokenize", "token_documents", self._name))
         ids = {"largest_id": self._tokenizer.largest_id, "eod": self._tokenizer.eod}
-        self._pair = PairWriter(self._sinks["bin"], self._sinks["idx"], **ids)
+        self._pair = PairWriter(bin_stream, idx_stream, **ids)
 
     def _describe(self, counts: PairCounts) -> None:
         source = {"pair": self._name, "source": self._task.group.source, "split": self._split}
@@ -185,8 +163,8 @@ class _SplitWriter:
             "dtype": self._pair.dtype.name,
             "eod": self._tokenizer.eod,
         }
-        for table, sink in self._sinks.items():
-            sha256 = sink.sha256.hexdigest()
+        idx_bytes = index_size(counts.sequences, counts.documents)
+        for table, size, sha256 in (("bin", counts.bytes, counts.sha256_bin), ("idx", idx_bytes, counts.sha256_idx)):
             facts = source | ({"sidecar": sidecar} if table == "bin" else {})
-            self.parts.append(Part(table, self._files[table], 0, sink.size, sha256, sha256[:32], facts))
+            self.parts.append(Part(table, self._files[table], 0, size, sha256, sha256[:32], facts))
         self.parts.append(self._documents.part(source | {"text_bytes": self._text_bytes}))

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from curation.errors import CurationError, DataBudgetError, IntegrityError
-from curation.shards.layout import MAX_SEQUENCE_TOKENS, dtype_for, index_chunks
+from curation.shards.layout import MAX_SEQUENCE_TOKENS, TokenDtype, dtype_for, index_chunks
 from curation.shards.tokenizer import Encoded
 
 
@@ -65,12 +65,21 @@ class PairWriter:
         """
         lengths = np.diff(documents.offsets) + 1
         self._check(documents, lengths)
-        tokens = np.insert(documents.ids, documents.offsets[1:], self._eod).astype(self.dtype)
-        data = tokens.tobytes()
+        data = self._with_ends(documents).tobytes()
         self._sha256_bin.update(data)
         self._bin.write(data)
         self._lengths.frombytes(lengths.astype(np.int32).tobytes())
         self._tokens += int(lengths.sum())
+
+    def _with_ends(self, documents: Encoded) -> np.ndarray[tuple[int], TokenDtype]:
+        """Return the ids in the pair's dtype with end-of-document after each document, faster than np.insert."""
+        tokens = np.empty(len(documents.ids) + len(documents), self.dtype)
+        ends = documents.offsets[1:] + np.arange(len(documents))
+        is_text = np.ones(len(tokens), bool)
+        is_text[ends] = False
+        tokens[is_text] = documents.ids
+        tokens[ends] = self._eod
+        return tokens
 
     def finish(self) -> PairCounts:
         """Write the `.idx` and return what the pair holds.

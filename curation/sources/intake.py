@@ -22,9 +22,11 @@ from curation.registry import InputFile
 from curation.sources.block_list import BlockList
 from curation.sources.options import ReaderOptions
 from curation.sources.pg19 import read_books
+from curation.sources.pile import canonical_set_name
 from curation.sources.registry import read_file
 from curation.sources.sealing import DocumentRow, QuarantineWriter, ShardWriter, document_row
 from curation.sources.units import BadUnit, Dropped, FileEnd, Record, Skipped
+from curation.sources.witness import Witness
 from curation.stages import Unit
 from curation.text.pipeline import document_text
 from curation.text.sandbox import Sandbox
@@ -171,8 +173,12 @@ class _Intake:
 def _events(task: UnitTask, file: InputFile, options: ReaderOptions) -> Iterator[Any]:
     reading = _reading(task)
     url = storage.join(task.input_root, file.uri)
+    witness = Witness(file, url)
     try:
-        yield from read_file(reading.reader or "", url, storage.open_raw, task.recipe.limits, options)
+        for event in read_file(reading.reader or "", url, witness.open, task.recipe.limits, options):
+            if isinstance(event, FileEnd):
+                witness.check()
+            yield event
     except FileNotFoundError:
         raise InfrastructureError(f"{file.uri}: registered, and not there any more below the input root") from None
 
@@ -201,7 +207,7 @@ def _selector(task: UnitTask) -> Callable[[Record | BadUnit | Dropped], Source |
     """Return what tells a unit's source; a bad unit of a container belongs to no source."""
     if task.sources[0].from_ is None:
         return lambda unit: task.sources[0]
-    by_set = {name: source for source in task.sources for name in source.select}
+    by_set = {canonical_set_name(name): source for source in task.sources for name in source.select}
     return lambda unit: by_set.get(unit.set_name or "") if isinstance(unit, Record) else None
 
 

@@ -20,7 +20,10 @@ from jobs.pipeline import StagePlan
 from tests.workfolder import WEB, WorkFolder, make_work_folder
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("plan", "run", "demo", "verify", "ledger", "explain", "report", "doctor")
+COMMANDS = (
+    *("plan", "run", "takedown", "demo", "verify", "ledger", "explain", "duplicates", "trace", "blend"),
+    *("report", "doctor"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -49,14 +52,20 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
     found = {name: sorted(o for a in one._actions for o in a.option_strings) for name, one in commands.choices.items()}  # type: ignore[union-attr]
     common = ["--help", "--json", "-h"]
     run = sorted([*common, "--input", "--master", "--set", "--work"])
+    order = ["--samples", "--seed", "--sequence-tokens"]
     assert found == {
         "plan": run,
         "run": run,
         "demo": sorted([*common, "--master", "--update-digests", "--work"]),
-        "verify": common,
+        "verify": sorted([*common, "--contamination", "--sample"]),
+        "contamination": sorted([*common, "--example", "--task"]),
         "ledger": common,
         "explain": sorted([*common, "--text"]),
+        "duplicates": common,
         "report": sorted([*common, "--output"]),
+        "blend": sorted([*common, "--root"]),
+        "takedown": sorted([*run, *order]),
+        "trace": sorted([*common, *order, "--batch", "--blend"]),
         "doctor": sorted([*common, "--master", "--spark", "--work"]),
     }
 

@@ -7,7 +7,8 @@ the two differ is explained by the smallest set of defects that turns our result
 import itertools
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 MARGIN, MIN_PIECE, MAX_PIECES, SHORTEST, LONGEST = 200, 200, 10, 8, 13
 NO_WIDTH = re.compile(
@@ -28,12 +29,20 @@ Span = tuple[int, int]
 Word = tuple[str, int, int]
 
 
+class Ngrams(frozenset[tuple[str, ...]]):
+    """N-grams, and how they begin: a word that begins none need not be looked up at six lengths."""
+
+    @cached_property
+    def beginnings(self) -> frozenset[tuple[str, ...]]:
+        return frozenset(ngram[:SHORTEST] for ngram in self)
+
+
 def paper_words(text: str, defects: frozenset[str] = frozenset()) -> list[Word]:
     """Return words with their first and last position, in characters."""
     lowered = text.lower()
-    origins = [i for i, c in enumerate(text) for _ in c.lower()]
-    if LOWER_CASE_SHIFT in defects:
-        origins = list(range(len(lowered)))
+    origins: Sequence[int] = range(len(lowered))
+    if len(lowered) > len(text) and LOWER_CASE_SHIFT not in defects:  # no character has a lower case of no characters
+        origins = [i for i, c in enumerate(text) for _ in c.lower()]
     return [
         (m.group().replace("ς", "σ"), origins[m.start()], origins[m.end() - 1] + 1)
         for m in re.finditer(r"\w+", lowered)
@@ -53,10 +62,11 @@ def ngrams_of(words: list[str]) -> Iterator[tuple[str, ...]]:
         yield from (tuple(words[i : i + length]) for i in range(len(words) - length + 1))
 
 
-def hits(words: list[str], ngrams: set[tuple[str, ...]], defects: frozenset[str] = frozenset()) -> Iterator[Span]:
+def hits(words: list[str], ngrams: Ngrams, defects: frozenset[str] = frozenset()) -> Iterator[Span]:
     """Yield first word and length of every hit, in the order in which the tool meets them."""
     lengths = (LONGEST, *range(SHORTEST, LONGEST))
-    windows = ((i, n) for i in range(len(words) - SHORTEST + 1) for n in lengths if i + n <= len(words))
+    begun = (i for i in range(len(words) - SHORTEST + 1) if tuple(words[i : i + SHORTEST]) in ngrams.beginnings)
+    windows = ((i, n) for i in begun for n in lengths if i + n <= len(words))
     if SHORT_TEXTS in defects:
         whole = len(words) - LONGEST + 1
         windows = (pair for pair in windows if pair[0] < whole)
@@ -76,7 +86,7 @@ def cut(text: str, start: int, end: int) -> Span:
     return max(left, -1) + 1, min(right + 1, len(text))
 
 
-def cuts(text: str, ngrams: set[tuple[str, ...]], defects: frozenset[str] = frozenset()) -> list[Span]:
+def cuts(text: str, ngrams: Ngrams, defects: frozenset[str] = frozenset()) -> list[Span]:
     """Return the characters each hit takes with it, in the order of hits; resuming, the hits behind each cut."""
     found, offset, rest = [], 0, text
     while rest:
@@ -98,7 +108,7 @@ def cuts(text: str, ngrams: set[tuple[str, ...]], defects: frozenset[str] = froz
     return found
 
 
-def pieces(text: str, ngrams: set[tuple[str, ...]], defects: frozenset[str] = frozenset()) -> list[str]:
+def pieces(text: str, ngrams: Ngrams, defects: frozenset[str] = frozenset()) -> list[str]:
     """Return what remains of a document."""
     spans = sorted(cuts(text, ngrams, defects))
     if not spans:
@@ -111,7 +121,7 @@ def pieces(text: str, ngrams: set[tuple[str, ...]], defects: frozenset[str] = fr
     return kept if len(kept) <= MAX_PIECES else []
 
 
-def explain(text: str, ngrams: set[tuple[str, ...]], theirs: list[str]) -> tuple[str, ...] | None:
+def explain(text: str, ngrams: Ngrams, theirs: list[str]) -> tuple[str, ...] | None:
     """Return the fewest defects that make the tool's result, None if no set of them does."""
     for count in range(len(DEFECTS) + 1):
         for chosen in itertools.combinations(DEFECTS, count):

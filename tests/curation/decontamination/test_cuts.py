@@ -1,5 +1,7 @@
 """The judge: fates as the rules in plain Python say, and edits that tile each text."""
 
+import functools
+
 import decontamination_oracle as oracle
 import numpy as np
 import pyarrow as pa
@@ -8,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_matcher import FILLER, INDEX, LONG, NGRAMS, SHORT, documents
 
+from curation.decontamination import tally
 from curation.decontamination.cuts import CutRule, judge, pieces
 from curation.decontamination.matcher import find
 from schemas.tables import CUTS, VERDICTS
@@ -29,7 +32,7 @@ def tables(texts, first_id=100):
 
 
 def verdict(text, spared=NOTHING):
-    verdicts, cuts = judge(*tables([text]), INDEX, spared, RULE)
+    verdicts, cuts, _ = judge(*tables([text]), INDEX, spared, RULE)
     row = verdicts.to_pylist()[0]
     return row["fate"], row["reason"], row["value"], row["threshold"], cuts.to_pylist()
 
@@ -38,7 +41,7 @@ def verdict(text, spared=NOTHING):
 @given(st.lists(documents, max_size=6))
 def test_what_stays_is_what_the_plain_rules_leave(texts):
     matches, narrow = tables(texts)
-    verdicts, cuts = judge(matches, narrow, INDEX, NOTHING, RULE)
+    verdicts, cuts, _ = judge(matches, narrow, INDEX, NOTHING, RULE)
     for row, (text, told) in enumerate(zip(texts, verdicts.to_pylist(), strict=True)):
         own = cuts.filter(pa.array(cuts["doc_id"].to_numpy() == 100 + 10 * row))
         left = [text.encode()[a:b].decode() for a, b in pieces(own, len(text.encode()))]
@@ -51,7 +54,7 @@ def test_what_stays_is_what_the_plain_rules_leave(texts):
 @settings(deadline=None)  # the first example compiles
 @given(st.lists(documents, max_size=6))
 def test_edits_and_pieces_tile_the_text(texts):
-    verdicts, cuts = judge(*tables(texts), INDEX, NOTHING, RULE)
+    verdicts, cuts, _ = judge(*tables(texts), INDEX, NOTHING, RULE)
     for told in verdicts.to_pylist():
         own = [row for row in cuts.to_pylist() if row["doc_id"] == told["doc_id"]]
         assert bool(own) == (told["fate"] == "split")
@@ -105,7 +108,7 @@ def test_a_spared_ngram_cuts_nothing():
 
 def test_matches_of_documents_that_were_not_received_are_passed_over():
     matches, narrow = tables([SHORT, FILLER * 9, SHORT])
-    verdicts, _ = judge(matches, narrow.slice(1, 1), INDEX, NOTHING, RULE)
+    verdicts, *_ = judge(matches, narrow.slice(1, 1), INDEX, NOTHING, RULE)
     assert verdicts["fate"].to_pylist() == ["keep"]
 
 
@@ -119,7 +122,49 @@ def test_the_order_of_matches_changes_nothing():
 
 
 def test_no_documents_make_empty_tables_of_the_right_schema():
-    verdicts, cuts = judge(*tables([]), INDEX, NOTHING, RULE)
+    verdicts, cuts, _ = judge(*tables([]), INDEX, NOTHING, RULE)
     assert verdicts.schema.equals(VERDICTS)
     assert cuts.schema.equals(CUTS)
     assert len(verdicts) == len(cuts) == 0
+
+
+@pytest.mark.parametrize(
+    ("removal", "fates", "reasons"),
+    [("flag", ["keep"] * 3, [""] * 3), ("document", ["keep", "drop", "drop"], ["", "contaminated", "contaminated"])],
+)
+def test_a_rule_may_flag_a_document_or_drop_it_instead_of_cutting(removal, fates, reasons):
+    texts = [FILLER * 9, FILLER * 9 + SHORT + ". " + FILLER * 9, SHORT]
+    verdicts, cuts, removed = judge(*tables(texts), INDEX, NOTHING, CutRule(removal=removal))
+    assert (verdicts["fate"].to_pylist(), verdicts["reason"].to_pylist()) == (fates, reasons)
+    assert verdicts["detail"].to_pylist() == ["", "task", "task"]
+    assert verdicts["value"].null_count == 3
+    assert len(cuts) == 0
+    assert removed["characters"].to_pylist() == ([len(text) for text in texts[1:]] if removal == "document" else [])
+
+
+@settings(deadline=None)  # the first example compiles
+@given(st.lists(documents, max_size=6))
+def test_what_is_removed_is_counted_in_code_points(texts):
+    verdicts, cuts, removed = judge(*tables(texts), INDEX, NOTHING, RULE)
+    raw = {100 + 10 * row: text.encode() for row, text in enumerate(texts)}
+    gone = sum(len(raw[row["doc_id"]][row["start"] : row["end"]].decode()) for row in cuts.to_pylist())
+    gone += sum(len(raw[row["doc_id"]].decode()) for row in verdicts.to_pylist() if row["fate"] == "drop")
+    assert sum(removed["characters"].to_pylist()) == gone
+
+
+@settings(deadline=None)  # the first example compiles
+@given(st.lists(documents, max_size=8), st.data())
+def test_verdicts_cuts_and_tallies_do_not_depend_on_how_documents_are_divided(texts, data):
+    matches, narrow = tables(texts)
+    marks = sorted(data.draw(st.lists(st.integers(0, len(texts)), max_size=3)))
+    shards = [narrow.slice(a, b - a) for a, b in zip([0, *marks], [*marks, len(texts)], strict=True)]
+    whole = judge(matches, narrow, INDEX, NOTHING, RULE)
+    parts = [judge(matches, shard, INDEX, NOTHING, RULE) for shard in shards]
+    assert pa.concat_tables([part.verdicts for part in parts]).equals(whole.verdicts)
+    assert pa.concat_tables([part.cuts for part in parts]).equals(whole.cuts)
+    held = [matches.filter(pa.array(np.isin(matches["doc_id"], shard["doc_id"].to_numpy()))) for shard in shards]
+    cells = [tally.cells(m, part, INDEX, NOTHING).get("task", {}) for m, part in zip(held, parts, strict=True)]
+    together = functools.reduce(tally.add, cells, {})
+    assert together == tally.cells(matches, whole, INDEX, NOTHING).get("task", {})
+    counted = functools.reduce(tally.add, (tally.counters(part.verdicts) for part in parts), {})
+    assert counted == tally.counters(whole.verdicts)

@@ -41,7 +41,7 @@ NINE = SHORT + " nine"
 MIDDLE = "four five six seven eight nine ten eleven twelve"
 BENCHMARK = (LONG, SHORT, NINE, MIDDLE)
 INDEX = build([Example("task", i, (text,)) for i, text in enumerate(BENCHMARK)], "paper")
-NGRAMS = {ngram for text in BENCHMARK for ngram in oracle.ngrams_of(text.split())}
+NGRAMS = oracle.Ngrams(ngram for text in BENCHMARK for ngram in oracle.ngrams_of(text.split()))
 FILLER = "It was a plain day in Ilmenau, and nobody there had heard of an examination. "
 
 glue = st.sampled_from([" ", "\n", ", ", ". ", "? ", " ", "\u2019 ", "。", " İ ", "\U0001f600 "])

@@ -101,3 +101,10 @@ def test_no_texts_have_no_words():
     words = split(pa.array([], pa.large_string()), "paper")
     assert words.hashes.dtype == np.uint64
     assert words.offsets.tolist() == [0]
+
+
+def test_a_combining_mark_before_a_zero_width_space_does_not_hide_its_second_reading():
+    assert (
+        split(pa.array(["e\u0301 cross\u200bword", "cross\u200bword e\u0301"]), "extended").either.tolist()
+        == [True] * 2
+    )
