@@ -5,6 +5,8 @@ round trip through a pipe and no process. The kernel stops the child when a page
 code too. This guards against crashes and endless loops; it does not guard against code that means harm.
 """
 
+import contextlib
+import fcntl
 import os
 import pickle
 import resource
@@ -24,6 +26,7 @@ from curation.text.pipeline import DocumentText, document_text
 
 _LENGTH = struct.Struct("<Q")
 _WALL_PER_CPU_SECOND = 10  # a machine may be that busy; beyond it a page that uses no CPU time is hung
+_PIPE_BYTES = 1 << 20  # Linux's default limit for unprivileged users
 _WALL_SECONDS = 30  # for starting the child
 
 
@@ -84,13 +87,16 @@ class Sandbox:
 
     def _start(self) -> "subprocess.Popen[bytes]":
         path = os.pathsep.join(filter(None, sys.path))  # the engine may have put this code on the path at run time
-        return subprocess.Popen(
+        child = subprocess.Popen(
             [*self._command, str(self._cpu_seconds)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,  # parsers quote what they complain about
             env={**os.environ, "PYTHONPATH": path},
         )
+        for stream in (child.stdin, child.stdout):
+            _widen(stream)
+        return child
 
     def _autopsy(self, child: "subprocess.Popen[bytes]") -> UnitError:
         self._end(child)
@@ -116,6 +122,13 @@ class _ChildDied(Exception):
     def __init__(self, problem: UnitError) -> None:
         super().__init__(str(problem))
         self.problem = problem
+
+
+def _widen(stream: Any) -> None:
+    """Let a pipe hold a whole page, where the system can: each time it fills, two processes take turns."""
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with contextlib.suppress(OSError):  # beyond what the administrator allows
+            fcntl.fcntl(stream.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 def _close(stream: Any) -> None:
