@@ -25,8 +25,10 @@ from curation.dedup.settings import DedupSettings
 from curation.dedup.shingles import shingle
 from curation.local_copy import local_copy
 from curation.parts import PartWriter, read_batches
+from curation.shards.tokenizer import Tokenizer, TokenizerSpec, load
 from curation.shards_table import Shard
 from curation.text import language, quality, signals
+from curation.text.language import LanguageSettings
 from schemas.tables import MATCHES, QUALITY, SIGNALS, SIGNATURES
 
 PARTS = ("signals", "quality", "signatures", "matches")
@@ -43,6 +45,10 @@ class ScanTask:
     dedup: DedupSettings | None = None
     model: str | None = None  # where the classifier stands
     index: str | None = None  # where the benchmark index stands
+    language: LanguageSettings = field(default_factory=LanguageSettings)
+    language_model: str | None = None  # where the language model stands
+    tokenizer: TokenizerSpec | None = None  # counts exact tokens, with files below input_root
+    input_root: str = ""
     columns: tuple[str, ...] = field(default=("doc_id", "doc_key", "text_bytes", "text"))
 
 
@@ -62,7 +68,9 @@ def scan(task: ScanTask) -> list[Commit]:
 def _maker(name: str, task: ScanTask) -> Annotate:
     """Return what makes one part's rows of a batch; models and tables are loaded once per process."""
     if name == "signals":
-        return _signals
+        path = str(local_copy(task.language_model)) if task.language_model else None
+        counts = _tokenizer(task.tokenizer, task.input_root) if task.tokenizer else None
+        return functools.partial(_signals, language.detector(task.language, path), counts)
     if name == "quality":
         model = quality.load(local_copy(str(task.model)))
         return lambda batch: _batch(QUALITY, [batch["doc_id"], model.score(batch["text"])])
@@ -72,11 +80,22 @@ def _maker(name: str, task: ScanTask) -> Annotate:
     return functools.partial(_matches, _load_index(str(task.index)))
 
 
-def _signals(batch: pa.RecordBatch) -> pa.RecordBatch:
+def _signals(detect: Callable[[pa.Array], Any], tokenizer: Tokenizer | None, batch: pa.RecordBatch) -> pa.RecordBatch:
     texts = batch["text"]
-    codes, shares = language.detect(texts)
+    codes, shares = detect(texts)
     ids = [batch["doc_id"], batch["doc_key"], batch["text_bytes"]]
-    return _batch(SIGNALS, [*ids, codes, shares, content_hash(texts), *signals.compute(texts).columns])
+    exact = pa.nulls(len(texts), pa.int64()) if tokenizer is None else exact_tokens(tokenizer, texts)
+    return _batch(SIGNALS, [*ids, codes, shares, content_hash(texts), exact, *signals.compute(texts).columns])
+
+
+def exact_tokens(tokenizer: Tokenizer, texts: pa.Array) -> pa.Array:
+    """Return how many tokens each text has, the end-of-document token not among them."""
+    return pa.array(np.diff(tokenizer.encode_batch(texts).offsets), pa.int64())
+
+
+@functools.lru_cache(maxsize=1)
+def _tokenizer(spec: TokenizerSpec, input_root: str) -> Tokenizer:
+    return load(spec, lambda path: storage.read_bytes(storage.resolve(input_root, path)))
 
 
 def _signatures(settings: DedupSettings, batch: pa.RecordBatch) -> pa.RecordBatch:

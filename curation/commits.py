@@ -5,8 +5,9 @@ counted. A *manifest* says that a stage is done for one set of inputs: it lists 
 are put if absent and never change. Whoever comes second compares digests and takes what stands.
 """
 
+import contextlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -102,7 +103,7 @@ def put_commit(root: str, commit: Commit) -> Commit:
     The parts of a commit that came second are deleted. Raises IntegrityError if the earlier one has other rows.
     """
     standing = storage.put_if_absent(storage.join(root, commit.path), canonical_json(commit.to_json()))
-    winner = commit_from_json(json.loads(standing))
+    winner = _parse_commit(commit.path, standing)
     names = {part.file for part in winner.parts}
     if winner.digest == commit.digest:
         for part in commit.parts:
@@ -147,8 +148,11 @@ def put_manifest(root: str, manifest: Manifest) -> Manifest:
         "notes": dict(manifest.notes),
     }
     url = storage.join(root, manifest.path)
-    standing = json.loads(storage.put_if_absent(url, json.dumps(body, sort_keys=True, indent=1).encode()))
-    if (standing["digest"], standing["commits"]) != (body["digest"], entries):
+    standing = storage.put_if_absent(url, json.dumps(body, sort_keys=True, indent=1).encode())
+    with _damage_named(manifest.path, "manifest"):
+        found = json.loads(standing)
+        same = (found["digest"], found["commits"]) == (body["digest"], entries)
+    if not same:
         raise IntegrityError(f"{manifest.path}: another result stands for the same key and inputs; run `curate verify`")
     return manifest
 
@@ -164,17 +168,14 @@ def read_manifest(root: str, stage: str, key: str, inputs: str) -> Manifest | No
 def load_manifest(root: str, path: str) -> Manifest:
     """Return the manifest at a path relative to the work folder. Raises FileNotFoundError, IntegrityError."""
     data = storage.read_bytes(storage.join(root, path))
-    try:
+    with _damage_named(path, "manifest"):
         body = json.loads(data)
         entries: Sequence[Mapping[str, str]] = body["commits"]
         with ThreadPoolExecutor(_READERS) as pool:
             commits = tuple(pool.map(lambda entry: _listed_commit(root, entry), entries))
         manifest = Manifest(body["stage"], body["key"], body["inputs"], commits, body["notes"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise IntegrityError(
-            f"{path}: the manifest is damaged ({type(error).__name__}); restore it or run again"
-        ) from None
-    if manifest.digest != body["digest"]:
+        is_whole = (manifest.digest, manifest.path) == (body["digest"], path)
+    if not is_whole:
         raise IntegrityError(f"{path}: the digest does not fit the commits it lists; run `curate verify`")
     return manifest
 
@@ -198,13 +199,20 @@ def _listed_commit(root: str, entry: Mapping[str, str]) -> Commit:
 
 
 def _parse_commit(path: str, data: bytes) -> Commit:
-    try:
+    with _damage_named(path, "commit"):
         value = json.loads(data)
         commit = commit_from_json(value)
-    except (ValueError, KeyError, TypeError) as error:
-        raise IntegrityError(
-            f"{path}: the commit is damaged ({type(error).__name__}); restore it, or run again"
-        ) from None
-    if commit.digest != value["digest"]:
+        is_whole = (commit.digest, commit.path) == (value["digest"], path)
+    if not is_whole:
         raise IntegrityError(f"{path}: the commit's digest does not fit its parts; a committed file changed")
     return commit
+
+
+@contextlib.contextmanager
+def _damage_named(path: str, what: str) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise IntegrityError(
+            f"{path}: the {what} is damaged ({type(error).__name__}); restore it, or remove it and run again"
+        ) from None

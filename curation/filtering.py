@@ -4,12 +4,13 @@ The rules stand in one order, and a document gets the first reason that applies:
 
 1. `language`: nothing of it was extracted, because its markup was in a language the source does not keep
 2. `empty`: no words. This is all that happens to a source without a profile
-3. `damaged_file`: it comes from a file that the source gives up
-4. `removal_list`: somebody asked for it to be removed
-5. `language`: its language is not kept; then: too little of it is in its language
-6. `length`: estimated tokens, words, characters; minimum before maximum
-7. `signal`: in the order of the columns; minimum before maximum
-8. `pareto`: its coin is not below its keep probability, both in billionths
+3. `not_sampled`: its source has more documents than it may have, and others have smaller coins
+4. `damaged_file`: it comes from a file that the source gives up
+5. `removal_list`: somebody asked for it to be removed
+6. `language`: its language is not kept; then: too little of it is in its language
+7. `length`: estimated tokens, exact tokens, words, characters; minimum before maximum
+8. `signal`: in the order of the columns; minimum before maximum
+9. `pareto`: its coin is not below its keep probability, both in billionths
 
 `value` and `threshold` are the integers that were compared: the document fails where value < a minimum, value > a
 maximum, or coin >= probability. Both are null where a reason rests on no number. `detail` is what was compared (a
@@ -47,16 +48,20 @@ class Evidence:
     quality_ppm: pa.Array | None = None  # int32, null where no classifier ran
     coins: npt.NDArray[np.float64] | None = None  # in [0, 1), for the Pareto filter alone
     damage: pa.Array | None = None  # string, empty unless the source gives up the document's file
+    surplus: pa.Array | None = None  # bool, whether the source has enough documents of smaller coins
     removal: pa.Array | None = None  # bool, whether a removal list names the document
 
     def __post_init__(self) -> None:
-        columns = (self.language_hint, self.quality_ppm, self.coins, self.damage, self.removal)
+        columns = (self.language_hint, self.quality_ppm, self.coins, self.damage, self.surplus, self.removal)
         if any(column is not None and len(column) != self.signals.num_rows for column in columns):
             raise ValueError("every column of evidence has one entry for each row of signals")
 
     def column(self, name: str) -> Int64:
-        """Return a column of the signals table as int64."""
-        numbers: Int64 = self.signals.column(name).cast(pa.int64()).to_numpy()
+        """Return a column of the signals table as int64. Raises RecipeError if it was not measured."""
+        column = self.signals.column(name)
+        if column.null_count:
+            raise RecipeError(f"a profile asks for {name}, which was not counted: set count_exactly under [tokens]")
+        numbers: Int64 = column.cast(pa.int64()).to_numpy()
         return numbers
 
 
@@ -127,6 +132,8 @@ def _of(column: Any, rows: Bools) -> Any:
 def _charges(profile: Profile, evidence: Evidence, extracted_languages: Sequence[str]) -> Iterator[_Charge]:
     kept_languages = tuple(extracted_languages) or (profile.language.keep if profile.language else ())
     yield from _empty(evidence, kept_languages)
+    if evidence.surplus is not None:
+        yield _Charge(Drop.NOT_SAMPLED, np.asarray(evidence.surplus, bool), "max_documents")
     if evidence.damage is not None:
         damage = _words(evidence.damage)
         yield _Charge(Drop.DAMAGED_FILE, damage != "", damage)
@@ -172,7 +179,7 @@ def _unlucky(rule: Pareto, evidence: Evidence) -> _Charge:
             "a profile has pareto, but documents of its source have no quality score: add [quality_model] to the "
             "recipe, or take pareto out of the profile"
         )
-    coin, keeps = coin_billionths(evidence.coins), keep_billionths(evidence.quality_ppm.to_numpy(), rule.alpha)
+    coin, keeps = coin_billionths(evidence.coins), keep_billionths(evidence.quality_ppm.to_numpy(), rule.solved_alpha)
     return _Charge(Drop.PARETO, coin >= keeps, "coin_billionths", coin, keeps)
 
 

@@ -46,10 +46,11 @@ def read_latest(root: str) -> Latest:
     """
     try:
         body = json.loads(storage.read_bytes(storage.join(root, NAME)))
-    except FileNotFoundError:
+        paths = {name: about["manifest"] for name, about in body["stages"].items()}
+        recipe_digest, inputs = body["recipe_digest"], body["inputs"]
+    except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
         raise RecipeError(f"{root}: no finished run here; `curate run RECIPE --work {root}` makes one") from None
-    manifests = {name: _manifest(root, name, about["manifest"]) for name, about in body["stages"].items()}
-    return Latest(body["recipe_digest"], body["inputs"], manifests)
+    return Latest(recipe_digest, inputs, {name: _manifest(root, name, path) for name, path in paths.items()})
 
 
 def _manifest(root: str, stage: str, path: str) -> Manifest:

@@ -60,6 +60,7 @@ class Entry:
     quarantine: dict[str, Count] = field(default_factory=_counts)
     out: Count = field(default_factory=Count)
     cut: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    pieces: int | None = None  # rows of corpus or token documents, where the stage has them
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -191,6 +192,16 @@ def _check_chain(stage: str, lines: Lines, before: Lines) -> None:
             f"out of {earlier.stage if earlier else 'nothing'}",
             earlier.out if earlier else Count(),
         )
+        if earlier is not None:
+            _check_same_documents(entry, earlier)
+
+
+def _check_same_documents(entry: Entry, earlier: Entry) -> None:
+    """What a judge split is what assemble finds cut, and tokenize reads every piece once."""
+    if entry.stage == "assemble" and earlier.stage in JUDGES:
+        entry.expect("split", entry.split, f"split by {earlier.stage}", earlier.split)
+    if None not in (entry.pieces, earlier.pieces) and entry.pieces != earlier.pieces:
+        entry.problems.append(f"pieces {entry.pieces:,}, {earlier.stage} wrote {earlier.pieces:,}")
 
 
 def _ingest(root: str, manifest: Manifest) -> Lines:
@@ -265,7 +276,7 @@ def assembled(root: str, corpus: Sequence[Part], cuts: Sequence[Part], names: Ma
         pieces = read_table(root, part, ["doc_id", "start", "end"])
         cut_part = cuts_of.get(part.facts["shard"])
         removed = read_table(root, cut_part, ["doc_id", "start", "end", "reason"]) if cut_part else None
-        source = names[_source_number(pieces["doc_id"][0].as_py())]
+        source = _source_of(pieces["doc_id"], names)
         _assemble_shard(lines.setdefault(source, Entry("assemble", source)), pieces, removed)
     for entry in lines.values():
         entry.check_fates()
@@ -274,6 +285,7 @@ def assembled(root: str, corpus: Sequence[Part], cuts: Sequence[Part], names: Ma
 
 
 def _assemble_shard(entry: Entry, pieces: pa.Table, cuts: pa.Table | None) -> None:
+    entry.pieces = (entry.pieces or 0) + pieces.num_rows
     columns = [pieces.column(i).to_numpy() for i in range(3)]
     cut = np.zeros(pieces.num_rows, bool)
     if cuts is not None and cuts.num_rows:
@@ -311,6 +323,7 @@ def _tokenized(root: str, manifest: Manifest, names: Mapping[int, str]) -> Lines
     for part in manifest.parts("token_documents"):
         entry = lines.setdefault(part.facts["source"], Entry("tokenize", part.facts["source"]))
         documents, last = 0, -1
+        entry.pieces = (entry.pieces or 0) + part.rows
         for batch in read_batches(root, part, ["doc_id"], _ROWS):
             ids = batch["doc_id"].to_numpy()
             documents += int((np.r_[last, ids[:-1]] != ids).sum())
@@ -326,11 +339,13 @@ def _by_source(
     """Yield a table's rows by source; parts are cut at shard boundaries, so a part has one source."""
     for part in parts:
         for batch in read_batches(root, part, columns, _ROWS):
-            yield names[_source_number(batch["doc_id"][0].as_py())], batch
+            yield _source_of(batch["doc_id"], names), batch
 
 
-def _source_number(doc_id: int) -> int:
-    return doc_id >> FILE_BITS + RECORD_BITS
+def _source_of(doc_ids: pa.Array | pa.ChunkedArray, names: Mapping[int, str]) -> str:
+    """Return the one source of some rows; a name of its own, which no stage before it passed on, if there are more."""
+    numbers = np.unique(doc_ids.to_numpy() >> FILE_BITS + RECORD_BITS).tolist()
+    return names.get(numbers[0], f"source {numbers[0]}") if len(numbers) == 1 else f"sources {numbers}"
 
 
 def _sum(column: pa.Array) -> int:

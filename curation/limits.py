@@ -19,6 +19,7 @@ class Limits:
         max_expanded_ratio: decoded bytes per compressed byte of one compressed member; text reaches about 30.
         ratio_after_mib: decoded MiB of a member below which the ratio is not looked at.
         max_expanded_gib: decoded GiB of one file; the largest archive of the paper's sources holds 108 GiB.
+        max_cpu_seconds: CPU time that making the text of one record with markup may take; ordinary pages take 10 ms.
         max_members: members of one archive; Stack Exchange as text has 15.6 million.
     """
 
@@ -26,6 +27,7 @@ class Limits:
     max_expanded_ratio: int = 200
     ratio_after_mib: int = 64
     max_expanded_gib: int = 1024
+    max_cpu_seconds: int = 30
     max_members: int = 50_000_000
 
     @property

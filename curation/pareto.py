@@ -17,6 +17,7 @@ Float64 = npt.NDArray[np.float64]
 PER_BILLION = 1_000_000_000
 MAX_ALPHA = 100.0  # up to here float64 errs by less than _DOUBT billionths
 _PPM = 1_000_000
+_ALPHA_STEPS = 10_000  # to a unit of alpha
 _DOUBT = 1e-3
 _EXACT = Context(prec=40, rounding=ROUND_HALF_UP)
 
@@ -53,6 +54,31 @@ def pareto_keeps(score_ppm: npt.ArrayLike, alpha: float, coins: npt.ArrayLike) -
     What a larger alpha keeps, a smaller one keeps too.
     """
     return coin_billionths(coins) < keep_billionths(score_ppm, alpha)
+
+
+def solve_alpha(tokens: npt.ArrayLike, goal_tokens: float) -> float:
+    """Return the alpha, in ten-thousandths, whose expected kept tokens come nearest to the goal from above.
+
+    Args:
+        tokens: what is kept with certainty of each score, from 0 to 1 in equal bins; a bin stands for its middle.
+        goal_tokens: above all tokens together it gives the smallest alpha, below what MAX_ALPHA keeps that one.
+    """
+    held = np.asarray(tokens, np.float64)
+    low, high = 1, round(MAX_ALPHA * _ALPHA_STEPS)  # what low keeps is enough, or nothing is
+    while low < high:
+        middle = (low + high + 1) // 2
+        if expected_tokens(held, middle / _ALPHA_STEPS) >= goal_tokens:
+            low = middle
+        else:
+            high = middle - 1
+    return low / _ALPHA_STEPS
+
+
+def expected_tokens(tokens: npt.ArrayLike, alpha: float) -> float:
+    """Return the tokens that a Pareto filter keeps on average of tokens by score bin; see `solve_alpha`."""
+    held = np.asarray(tokens, np.float64)
+    middles = (np.arange(len(held)) + 0.5) / len(held) * _PPM
+    return float((held * keep_probability(middles.astype(np.int64), alpha)).sum())
 
 
 def _exact_billionths(score_ppm: int, alpha: float) -> int:

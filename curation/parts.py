@@ -1,7 +1,8 @@
 """Parts: the immutable files that tables consist of. Written under a fresh name, described by what is in them.
 
 A part exists for others only once a commit names it. Rows are grouped by bytes, so that a reader holds one
-group and not one file; pages carry checksums, and every read verifies them.
+group and not one file. Every read verifies the checksums of the pages it reads, the number of rows and the schema;
+a changed byte that no read can notice (unused fields of headers and footer) is for the sha256 of `verify`.
 """
 
 import contextlib
@@ -19,7 +20,7 @@ import pyarrow.parquet as pq
 
 from curation import storage
 from curation.digests import TableDigest
-from curation.errors import IntegrityError
+from curation.errors import InfrastructureError, IntegrityError
 from schemas.tables import TABLES
 
 GROUP_BYTES = 8 << 20  # of Arrow data; larger groups cost a reader memory, smaller ones cost compression
@@ -57,7 +58,8 @@ def fresh_file(stage: str, table: str, label: str, suffix: str = "") -> str:
 class PartWriter:
     """Writes one part: `with PartWriter(...) as writer: writer.write(batch)`, then `writer.part(facts)`.
 
-    Nothing remains if the block ends with an error. Holds at most one row group of `GROUP_BYTES`.
+    Nothing remains if the block ends with an error. Row groups hold `GROUP_BYTES` at most, or one
+    row that is larger; the writer holds one of them.
     """
 
     def __init__(self, root: str, stage: str, table: str, label: str) -> None:
@@ -82,10 +84,9 @@ class PartWriter:
         batch = batch.cast(self._schema) if batch.schema != self._schema else batch
         self._digest.add(batch)
         self.rows += batch.num_rows
-        self._held.append(batch)
-        self._held_bytes += batch.nbytes
-        if self._held_bytes >= GROUP_BYTES:
-            self._flush()
+        rows_of_a_group = max(1, batch.num_rows * GROUP_BYTES // max(batch.nbytes, 1))
+        for start in range(0, batch.num_rows, rows_of_a_group):
+            self._hold(batch.slice(start, rows_of_a_group))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -107,6 +108,12 @@ class PartWriter:
             self._digest.hex,
             facts or {},
         )
+
+    def _hold(self, batch: pa.RecordBatch) -> None:
+        if self._held_bytes + batch.nbytes > GROUP_BYTES:
+            self._flush()
+        self._held.append(batch)
+        self._held_bytes += batch.nbytes
 
     def _flush(self) -> None:
         if self._held:
@@ -183,7 +190,8 @@ def read_batches(
     """Yield a part's rows in order, in batches of at most `rows`, holding one row group.
 
     Raises:
-        IntegrityError: the file is missing, or a page's checksum is wrong.
+        IntegrityError: the file is missing, or is not what was committed as far as this read can tell.
+        InfrastructureError: the store fails.
     """
     with open_part(root, part) as file:
         for group in range(file.num_row_groups) if groups is None else groups:
@@ -200,14 +208,24 @@ def read_table(root: str, part: Part, columns: Sequence[str] | None = None) -> p
 
 @contextlib.contextmanager
 def open_part(root: str, part: Part) -> Iterator[pq.ParquetFile]:
-    """Open a part for reading; its rows must be as many as the commit says."""
+    """Open a part for reading; its rows and columns must be what was committed, and so must pages read in the block."""
     with _damage_named(part):
         stream = storage.open_read(storage.join(root, part.file))
     with stream, _damage_named(part):
+        yield _checked(part, stream)
+
+
+def _checked(part: Part, stream: Any) -> pq.ParquetFile:
+    try:
         file = pq.ParquetFile(stream, buffer_size=1 << 20, page_checksum_verification=True)
-        if file.metadata.num_rows != part.rows:
-            raise IntegrityError(_changed(part, f"it holds {file.metadata.num_rows} rows, committed were {part.rows}"))
-        yield file
+        schema = file.schema_arrow
+    except ValueError as error:  # a name in the footer that is not UTF-8 any more
+        raise IntegrityError(_changed(part, f"it cannot be read ({type(error).__name__})")) from None
+    if file.metadata.num_rows != part.rows:
+        raise IntegrityError(_changed(part, f"it holds {file.metadata.num_rows} rows, committed were {part.rows}"))
+    if not schema.equals(TABLES[part.table]):
+        raise IntegrityError(_changed(part, f"its columns are not those of {part.table}"))
+    return file
 
 
 @contextlib.contextmanager
@@ -216,7 +234,9 @@ def _damage_named(part: Part) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise IntegrityError(_changed(part, "it is missing")) from error
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError) as error:
+        if getattr(error, "errno", None) is not None or "AWS Error" in str(error):  # what Arrow finds wrong has neither
+            raise InfrastructureError(f"{part.file}: the store failed while it was read; run again") from error
         raise IntegrityError(_changed(part, f"it cannot be read ({type(error).__name__})")) from None
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from difflib import get_close_matches
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -27,10 +27,11 @@ from pydantic import (
 )
 
 from curation.pareto import MAX_ALPHA
+from curation.published import merged
 from schemas.tables import SIGNAL_FIELDS
 
 # what a recipe calls a thing -> the column of the signals table that holds it, in the order of judging
-LENGTHS = {"tokens": "tokens_estimated", "words": "words", "characters": "characters"}
+LENGTHS = {"tokens": "tokens_estimated", "exact_tokens": "tokens_exact", "words": "words", "characters": "characters"}
 SIGNALS = {field.name: field.name for field in SIGNAL_FIELDS}
 
 
@@ -121,7 +122,21 @@ class Language(Rules):
 class Pareto(Rules):
     """The Pareto filter on the classifier's score: kept with probability (2 - score)**-alpha."""
 
-    alpha: float = Field(gt=0, le=MAX_ALPHA, description="the paper: 3; GPT-3: 9; the larger, the fewer are kept")
+    alpha: Annotated[float, Field(gt=0, le=MAX_ALPHA)] | Literal["auto"] = Field(
+        description="the paper: 3; GPT-3: 9; the larger, the fewer are kept; auto: solved for goal_tokens"
+    )
+    goal_tokens: int | None = Field(default=None, gt=0, description="tokens to keep of the profile's sources together")
+
+    @model_validator(mode="after")
+    def _auto_has_a_goal(self) -> "Pareto":
+        if (self.alpha == "auto") != (self.goal_tokens is not None):
+            raise ValueError('pareto: alpha = "auto" and goal_tokens go together')
+        return self
+
+    @property
+    def solved_alpha(self) -> float:
+        """The number. Raises ValueError where it is still to be solved."""
+        return float(self.alpha)
 
 
 Length = Annotated[
@@ -141,11 +156,19 @@ Signals = Annotated[
 class Profile(Rules):
     """What a source asks of its documents; what is not set is not asked."""
 
+    like: str | None = Field(default=None, description="published profile it builds on, own thresholds on top: gopher")
     language: Language | None = Field(default=None, description="languages that stay")
-    length: Length = Field(default=(), description="bounds on estimated tokens, words and characters")
+    length: Length = Field(default=(), description="bounds on estimated and exact tokens, words and characters")
     signals: Signals = Field(default=(), description="bounds on signals, min_ or max_ and the name of the column")
     pareto: Pareto | None = Field(default=None, description="the Pareto filter on the classifier's score")
 
     def language_and_length(self) -> "Profile":
-        """Return the part that a document passes before the classifier may learn from it."""
-        return Profile(language=self.language, length=self.length)
+        """Return the part that a document passes before the classifier may learn from it; exact tokens are not counted
+        for that."""
+        return Profile(language=self.language, length=tuple(r for r in self.length if r.column != "tokens_exact"))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _builds_on_a_published_one(cls, given: Any) -> Any:
+        plain = isinstance(given, Mapping) and all(isinstance(given.get(k, {}), Mapping) for k in ("length", "signals"))
+        return merged(given["like"], given) if plain and given.get("like") else given

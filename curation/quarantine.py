@@ -7,7 +7,7 @@ else. How many of them a source may have before the run stops is the recipe's to
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from curation.errors import DataBudgetError
+from curation.errors import CurationError, DataBudgetError
 from curation.reasons import Quarantine
 from curation.sources.units import BadUnit, Record, UnitError
 
@@ -16,11 +16,16 @@ _Made = TypeVar("_Made")
 
 
 def guarded(make: Callable[[Record], _Made], record: Record) -> _Made | BadUnit:
-    """Return `make(record)`, or the record as a bad unit if it fails in any way a record can fail."""
+    """Return `make(record)`, or the record as a bad unit if it fails in any way a record can fail.
+
+    What is wrong with the machine is no fault of the record and passes through: our own errors, a missing library.
+    """
     try:
         return make(record)
     except UnitError as error:
         return record.as_bad(error.error, error.detail)
+    except (CurationError, ImportError):
+        raise
     except MemoryError:
         return record.as_bad("too_large", "out_of_memory")
     except Exception as error:  # noqa: BLE001  the quarantine boundary: a library may raise anything on hostile text

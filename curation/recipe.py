@@ -4,6 +4,7 @@ The order of `[[source]]` is the priority order of deduplication. Models that be
 stand beside their owner; this module puts them together, checks what they say of each other, and reads TOML.
 """
 
+import dataclasses
 import difflib
 import re
 import tomllib
@@ -18,12 +19,16 @@ from curation.dedup.settings import DedupSettings
 from curation.errors import RecipeError
 from curation.limits import Limits
 from curation.profiles import Profile
+from curation.published import PUBLISHED
 from curation.shards.tokenizer import TokenizerSpec
+from curation.sources.options import DocumentBoundary
 from curation.sources.registry import READERS
 from curation.text.clean import RULES
+from curation.text.language import LanguageSettings
 from curation.text.quality import Parameters as QualityParameters
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)]
+Share = Annotated[float, Field(ge=0, le=1)]
 _SECRET = re.compile(r"secret|password|access_?key|credential", re.I)
 
 
@@ -38,6 +43,8 @@ class Reading(Model):
 
     reader: str = Field(description="name of the reader, e.g. jsonl, pile, parquet, text, tar_text, warc")
     inputs: tuple[str, ...] = Field(min_length=1, description="globs relative to the input root; ** crosses folders")
+    exclude: tuple[str, ...] = Field((), description="globs of files that `inputs` match and that are left out")
+    max_files: int | None = Field(None, gt=0, description="first files by path that are read; none: all")
     text_field: str = Field("text", description="field that holds the text, where records have fields")
     optional: bool = Field(False, description="whether the source may have no files at all")
 
@@ -59,11 +66,17 @@ class Source(Model):
     name: Name = Field(description="name in every table, report and shard")
     reader: str | None = Field(None, description="name of the reader; absent if `from` names a container")
     inputs: tuple[str, ...] = Field((), description="globs relative to the input root; ** crosses folders")
+    exclude: tuple[str, ...] = Field((), description="globs of files that `inputs` match and that are left out")
+    max_files: int | None = Field(None, gt=0, description="first files by path that are read; none: all")
     from_: str | None = Field(None, alias="from", description="container the source selects from")
     select: tuple[str, ...] = Field((), description="sets of the container that belong to the source")
     text_field: str = Field("text", description="field that holds the text, where records have fields")
+    document_boundary: DocumentBoundary = Field("blank_line", description="where a story of cc_stories ends")
+    books: str | None = Field(None, description="PG-19's metadata.csv: titles and years for the pg19 reader")
     optional: bool = Field(False, description="whether the source may have no files at all")
-    weight: float | None = Field(None, gt=0, description="share of the blend; weights are normalised to 1")
+    weight: float | None = Field(
+        None, gt=0, allow_inf_nan=False, description="share of the blend; weights are normalised to 1"
+    )
     role: Literal["train", "reference"] = Field("train", description="reference: matched against, never emitted")
     language_before_extraction: tuple[str, ...] = Field((), description="languages of markup that are extracted")
     extract: Literal["none", "justext", "resiliparse", "trafilatura"] = Field("none", description="main-text extractor")
@@ -71,6 +84,10 @@ class Source(Model):
     clean: tuple[str, ...] = Field((), description="named rules, applied in order")
     profile: str | None = Field(None, description="profile whose rules judge the documents; none drops only empty text")
     sample: float = Field(1.0, gt=0, le=1, description="share of the units to keep, by coin; samples nest")
+    max_documents: int | None = Field(None, gt=0, description="largest number of documents, by smallest coin; nests")
+    url_block_list: str | None = Field(
+        None, description="file of hosts, domains and URL prefixes to leave out, one a line"
+    )
     damage: Literal["keep", "quarantine_file"] = Field("keep", description="what becomes of a damaged file's documents")
     max_quarantine_fraction: float = Field(0.01, ge=0, le=1, description="budget, from 1,000 units on")
 
@@ -84,6 +101,10 @@ class Source(Model):
                 raise ValueError(f"source {self.name}: `inputs` is missing")
         if self.from_ is not None and not self.select:
             raise ValueError(f"source {self.name}: `select` is missing")
+        if self.from_ is not None and self.inputs:
+            raise ValueError(f"source {self.name}: `inputs` belong to the container {self.from_}")
+        if self.from_ is None and self.select:
+            raise ValueError(f"source {self.name}: `select` goes with `from`, the container to select from")
         for rule in self.clean:
             _check_known("clean rule", rule, RULES)
         return self
@@ -96,6 +117,7 @@ class QualityModel(Model):
     negatives: tuple[str, ...] = Field((), description="sources an equal number of negatives is drawn from")
     file: str | None = Field(None, description="an existing fastText model to use instead of training one")
     parameters: QualityParameters = Field(QualityParameters(), description="how fastText is trained")
+    human_labels: str | None = Field(None, description="JSON lines of text and label (0, 1) that the card is judged by")
     max_sample_kib: int = Field(64, gt=0, description="a drawn text is cut to this size")
 
     @model_validator(mode="after")
@@ -110,6 +132,7 @@ class Tokens(Model):
 
     tokenizer: TokenizerSpec = Field(TokenizerSpec(builtin="gpt2"), description="vocabulary and merges")
     target_pair_mib: int = Field(1024, gt=0, description="text bytes of consecutive corpus shards that form one pair")
+    count_exactly: bool = Field(False, description="whether signals count tokens with this tokenizer (tokens_exact)")
     validation_fraction: float = Field(0.02, ge=0, lt=1, description="share of documents held out, by coin")
 
 
@@ -121,6 +144,7 @@ class Recipe(Model):
     container: tuple[Container, ...] = Field((), description="files that several sources share")
     source: tuple[Source, ...] = Field(min_length=1, description="sources in priority order")
     profile: Mapping[str, Profile] = Field({}, description="named sets of rules")
+    language: LanguageSettings = Field(LanguageSettings(), description="how a text's language is told")
     quality_model: QualityModel | None = Field(None, description="the classifier; none: no quality scores")
     dedup: DedupSettings | None = Field(None, description="duplicates; none: only counted nowhere, all kept")
     decontamination: DecontaminationSettings | None = Field(None, description="benchmark text to remove; none: kept")
@@ -128,7 +152,17 @@ class Recipe(Model):
     removal_list: str | None = Field(None, description="file of doc_ids, SOURCE:PATH:RECORD or URLs to leave out")
     limits: Limits = Field(Limits(), description="what input may cost")
     shard_mib: int = Field(256, gt=0, description="text after which a shard of documents is sealed")
-    max_removed: Mapping[str, float] = Field({}, description="guards: stage -> largest share of a source it may remove")
+    max_removed: Mapping[str, Share] = Field({}, description="guards: stage -> largest share of a source it may remove")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _published_profiles_need_no_section(cls, given: Any) -> Any:
+        """A source may name a published profile that the recipe does not spell out."""
+        sources = given.get("source", ()) if isinstance(given, Mapping) else ()
+        named = {source.get("profile") for source in sources if isinstance(source, Mapping)}
+        own = given.get("profile", {}) if isinstance(given, Mapping) else {}
+        found = {name: {"like": name} for name in PUBLISHED if name in named and name not in own}
+        return {**given, "profile": {**found, **own}} if found else given
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
@@ -148,8 +182,11 @@ class Recipe(Model):
             _check_known("quality_model: source", name, sources)
         for stage in self.max_removed:
             _check_known("max_removed: stage", stage, ("dedup", "decontaminate"))
+        for name in sorted(containers - {source.from_ for source in self.source}):
+            raise ValueError(f"container {name}: no source selects from it")
         self._sets_are_selected_once()
-        self._pareto_has_scores()
+        self._scores_are_there()
+        self._exact_tokens_are_counted()
         return self
 
     def _sets_are_selected_once(self) -> None:
@@ -160,10 +197,19 @@ class Recipe(Model):
                 if other != source.name:
                     raise ValueError(f"sources {other} and {source.name} both select {name}")
 
-    def _pareto_has_scores(self) -> None:
+    def _scores_are_there(self) -> None:
+        if self.quality_model is not None:
+            return
         for name, profile in self.profile.items():
-            if profile.pareto is not None and self.quality_model is None:
+            if profile.pareto is not None:
                 raise ValueError(f"profile {name} has a pareto rule, and there is no [quality_model] to score with")
+        if self.dedup is not None and self.dedup.survivor == "quality":
+            raise ValueError('dedup.survivor is "quality", and there is no [quality_model] to score with')
+
+    def _exact_tokens_are_counted(self) -> None:
+        for name, profile in self.profile.items():
+            if not self.tokens.count_exactly and any(rule.column == "tokens_exact" for rule in profile.length):
+                raise ValueError(f"profile {name} asks for exact_tokens: set count_exactly = true under [tokens]")
 
     def source_named(self, name: str) -> Source:
         """Return a source by name."""
@@ -215,17 +261,19 @@ def _apply(values: dict[str, Any], override: str) -> None:
         place = _step(place, folder, override)
     if isinstance(place, list):
         raise RecipeError(f"--set {override}: name the entry, e.g. --set source.wikipedia.weight=0.1")
+    if not isinstance(place, dict):
+        raise RecipeError(f"--set {override}: there is no table for {last}")
     place[last] = _toml_value(text)
 
 
 def _step(place: Any, name: str, override: str) -> Any:
     if isinstance(place, list):
-        found = [entry for entry in place if entry.get("name") == name]
+        found = [entry for entry in place if isinstance(entry, dict) and entry.get("name") == name]
         if not found:
             raise RecipeError(f"--set {override}: there is no entry named {name}")
         return found[0]
     if not isinstance(place, dict):
-        raise RecipeError(f"--set {override}: {name} is not a table")
+        raise RecipeError(f"--set {override}: there is no table for {name}")
     return place.setdefault(name, {})
 
 
@@ -266,7 +314,7 @@ def _place(location: tuple[int | str, ...]) -> str:
 
 
 def _explain(item: Any) -> str:
-    if item["type"] == "extra_forbidden":
+    if item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
         return f"there is no such key{_nearest(str(item['loc'][-1]), _keys_at(item['loc']))}"
     return str(item["msg"]).removeprefix("Value error, ")
 
@@ -275,18 +323,19 @@ def _keys_at(location: tuple[int | str, ...]) -> list[str]:
     """Return the keys that the model at a location knows."""
     model: Any = Recipe
     for step in location[:-1]:
-        if isinstance(step, str) and isinstance(model, type) and issubclass(model, BaseModel):
+        if isinstance(step, str):
             model = _inner_model(model, step)
-    fields = model.model_fields if isinstance(model, type) and issubclass(model, BaseModel) else {}
-    return [field.alias or name for name, field in fields.items()]
+    if dataclasses.is_dataclass(model):
+        return [field.name for field in dataclasses.fields(model)]
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def _inner_model(model: type[BaseModel], step: str) -> Any:
-    field = next((f for name, f in model.model_fields.items() if step in (name, f.alias)), None)
-    pending = [field.annotation] if field else []
+def _inner_model(model: Any, step: str) -> Any:
+    fields = getattr(model, "model_fields", {})
+    pending = [field.annotation for name, field in fields.items() if step in (name, field.alias)]
     while pending:
         kind = pending.pop()
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
+        if isinstance(kind, type) and (issubclass(kind, BaseModel) or dataclasses.is_dataclass(kind)):
             return kind
         pending.extend(getattr(kind, "__args__", ()))
     return model

@@ -5,9 +5,10 @@ a file that was registered keeps its number. A file whose bytes changed under a 
 everything made from it says otherwise. Also the numbers of sources stand here.
 """
 
+import contextlib
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
@@ -17,8 +18,9 @@ import pyarrow.parquet as pq
 from curation import storage
 from curation.digests import canonical_json, value_digest
 from curation.errors import IntegrityError, RecipeError
+from curation.globs import matcher
 from curation.identity import FILE_BITS, SOURCE_BITS, IdentityOverflow
-from curation.recipe import Recipe, readings
+from curation.recipe import Container, Recipe, Source, readings
 from curation.s3 import is_s3
 from curation.storage import Entry
 from schemas.tables import REGISTRY
@@ -44,6 +46,7 @@ class Registry:
 
     files: tuple[InputFile, ...] = ()
     numbers: Mapping[str, int] = field(default_factory=dict)
+    pages: int = 0  # files that hold the register so far
 
     @property
     def generations(self) -> int:
@@ -69,15 +72,19 @@ class Inputs:
         return tuple(file for file in self.files if file.group == group)
 
 
-def survey(recipe: Recipe, input_root: str) -> list[tuple[str, Entry]]:
+def survey(recipe: Recipe, input_root: str, work: str | None = None) -> list[tuple[str, Entry]]:
     """Return every file that the recipe's globs match, as (group, file), in order of (source, path).
+
+    What lies in the work folder is not looked at, wherever that is: a run does not read what runs have made.
 
     Raises:
         RecipeError: a group that is not optional has no file, or a file name is not UTF-8.
     """
     found: list[tuple[str, Entry]] = []
     for group in sorted(readings(recipe), key=lambda group: group.name):
-        entries = {entry.path: entry for pattern in group.inputs for entry in storage.find(input_root, pattern)}
+        matched = (entry for pattern in group.inputs for entry in storage.find(input_root, pattern))
+        own = {entry.path: entry for entry in matched if not _lies_in(work, storage.join(input_root, entry.path))}
+        entries = _selected(own, group)
         if not entries and not group.optional:
             raise RecipeError(
                 f"{group.name}: no file matches {', '.join(group.inputs)} below {input_root}; "
@@ -89,6 +96,21 @@ def survey(recipe: Recipe, input_root: str) -> list[tuple[str, Entry]]:
     if not found:
         raise RecipeError(f"no source has any file below {input_root}; give --input ROOT")
     return found
+
+
+def _selected(entries: Mapping[str, Entry], group: Container | Source) -> dict[str, Entry]:
+    """Return the files that no `exclude` matches, and of these the first `max_files` by path."""
+    excluded = [matcher(pattern) for pattern in group.exclude]
+    kept = sorted((path for path in entries if not any(match(path) for match in excluded)), key=_path_bytes)
+    return {path: entries[path] for path in kept[: group.max_files]}
+
+
+def _lies_in(folder: str | None, url: str) -> bool:
+    return folder is not None and url.startswith(f"{folder.rstrip('/')}/")
+
+
+def _path_bytes(path: str) -> bytes:
+    return path.encode(errors="surrogateescape")
 
 
 def register(
@@ -118,7 +140,7 @@ def register(
             )
         active.append(old)
     numbers = _number_sources(registry.numbers, [source.name for source in recipe.source])
-    grown = Registry((*registry.files, *fresh), numbers)
+    grown = Registry((*registry.files, *fresh), numbers, registry.pages)
     if len(grown.files) > 1 << FILE_BITS or len(numbers) > 1 << SOURCE_BITS:
         raise IdentityOverflow(
             f"{len(grown.files)} files, {len(numbers)} sources: too many for one work folder; split it"
@@ -128,31 +150,56 @@ def register(
 
 
 def read_registry(root: str) -> Registry:
-    """Return the register of a work folder; an empty one if it has none."""
+    """Return the register of a work folder; an empty one if it has none. Raises IntegrityError if it is damaged."""
     files: list[InputFile] = []
     numbers: dict[str, int] = {}
-    for name in storage.list_names(storage.join(root, "registry")):
-        table = pq.read_table(io.BytesIO(storage.read_bytes(storage.join(root, "registry", name))))
-        files += [InputFile(*row) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
-        numbers |= json.loads(table.schema.metadata[b"sources"])
-    return Registry(tuple(files), numbers)
+    names = storage.list_names(storage.join(root, "registry"))
+    for page, name in enumerate(names):
+        with _damage_named(name):
+            table = _read_page(storage.read_bytes(storage.join(root, "registry", name)))
+            files += [InputFile(*row) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
+            numbers |= json.loads(table.schema.metadata[b"sources"])
+            if name != _page_name(page) or [file.file for file in files] != list(range(len(files))):
+                raise ValueError("a page is missing or out of place")
+    return Registry(tuple(files), numbers, len(names))
 
 
 def write_generation(root: str, before: Registry, after: Registry) -> None:
     """Append what `after` has more than `before`. Raises IntegrityError if another run appended meanwhile."""
     if (len(after.files), after.numbers) == (len(before.files), before.numbers):
         return
-    new = after.files[len(before.files) :]
-    columns = [
-        pa.array([getattr(file, f.name if f.name != "uri" else "uri") for file in new], f.type) for f in REGISTRY
-    ]
-    schema = REGISTRY.with_metadata({"sources": canonical_json(dict(after.numbers))})
-    buffer = io.BytesIO()
-    pq.write_table(pa.Table.from_arrays(columns, schema=schema), buffer, compression="zstd")
-    count = len(storage.list_names(storage.join(root, "registry")))
-    url = storage.join(root, "registry", f"{count:05d}.parquet")
-    if storage.put_if_absent(url, buffer.getvalue()) != buffer.getvalue():
+    page = _page(after.files[len(before.files) :], after.numbers)
+    url = storage.join(root, "registry", _page_name(before.pages))
+    if storage.put_if_absent(url, page) != page:
         raise IntegrityError(f"{url}: another run registered files at the same time; run the same command again")
+
+
+def _page_name(number: int) -> str:
+    return f"{number:05d}.parquet"
+
+
+def _page(files: Sequence[InputFile], numbers: Mapping[str, int]) -> bytes:
+    columns = [pa.array([getattr(file, f.name) for file in files], f.type) for f in REGISTRY]
+    schema = REGISTRY.with_metadata({"sources": canonical_json(dict(numbers))})
+    buffer = io.BytesIO()
+    table = pa.Table.from_arrays(columns, schema=schema)
+    pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
+    return buffer.getvalue()
+
+
+def _read_page(data: bytes) -> pa.Table:
+    return pq.ParquetFile(io.BytesIO(data), page_checksum_verification=True).read()
+
+
+@contextlib.contextmanager
+def _damage_named(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError, KeyError, TypeError) as error:
+        raise IntegrityError(
+            f"registry/{name}: the register is damaged ({type(error).__name__}); restore it: no doc_id means "
+            "anything without it"
+        ) from None
 
 
 def fingerprint_of(root: str, entry: Entry) -> str:

@@ -98,6 +98,12 @@ def delete(url: str) -> None:
     client().delete_object(Bucket=bucket, Key=key)
 
 
+def etag(url: str) -> str:
+    """Return what tells an object's version from another."""
+    bucket, key = _bucket_and_key(url)
+    return str(client().head_object(Bucket=bucket, Key=key)["ETag"]).strip('"')
+
+
 def find(root: str, prefix: str) -> Iterator[tuple[str, int, str]]:
     """Yield (path relative to the root, bytes, etag) of every object whose path begins with `prefix`."""
     bucket, base = _bucket_and_key(root.rstrip("/") + "/")

@@ -17,10 +17,10 @@ from curation.recipe import Recipe, Source, readings
 from curation.registry import InputFile, Inputs
 
 _LIBRARIES = {
-    "ingest": ("ftfy", "resiliparse", "trafilatura", "jusText", "pycld2", "fastwarc"),
+    "ingest": ("ftfy", "resiliparse", "trafilatura", "jusText", "pycld2", "fastwarc", "mwparserfromhell", "pylatexenc"),
     "signals": ("pycld2", "pyarrow"),
     "signatures": ("pyarrow",),  # its Unicode tables lower-case shingles
-    "quality_model": ("fasttext-numpy2", "pycld2"),
+    "quality_model": ("fasttext-numpy2", "pycld2", "numpy"),
     "quality": ("fasttext-numpy2",),
 }
 _UNICODE = {"ingest", "signals", "quality_model", "matches"}  # stages that ask Python about characters
@@ -126,8 +126,8 @@ def _pack(group: str, files: Sequence[InputFile], unit_bytes: int) -> list[Unit]
 
 
 def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
-    signals = Stage("signals", 1, ("ingest",), {})
-    stages = [Stage("ingest", 1, (), _ingest_parameters(recipe)), signals]
+    signals = Stage("signals", 2, ("ingest",), _signal_parameters(recipe, assets))
+    stages = [Stage("ingest", 1, (), _ingest_parameters(recipe, assets)), signals]
     judged = ["signals"]
     if recipe.quality_model is not None:
         model = recipe.quality_model
@@ -136,9 +136,11 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
             "model": _plain(model),
             "seed": recipe.seed,
             "asset": assets.get(model.file or ""),
-            "rules": _rules(recipe),
+            "human_labels": assets.get(model.human_labels or ""),
+            "rules": _drawing_rules(recipe),
+            "language": _language_parameters(recipe, assets),
         }
-        stages += [Stage("quality_model", 1, trained, parameters), Stage("quality", 1, ("ingest", "quality_model"))]
+        stages += [Stage("quality_model", 2, trained, parameters), Stage("quality", 1, ("ingest", "quality_model"))]
         judged.append("quality")
     if recipe.dedup is not None:
         signature = recipe.dedup.model_dump(include={"shingle", "bands", "rows", "seed"})
@@ -162,17 +164,33 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
     return stages
 
 
-def _ingest_parameters(recipe: Recipe) -> dict[str, Any]:
-    groups = {reading.name: _group_parameters(recipe, reading.name) for reading in readings(recipe)}
+def _signal_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
+    tokenizer = recipe.tokens.tokenizer
+    counted = {**_plain(tokenizer), "files": [assets[name] for name in tokenizer.files]}
+    exact = {"tokenizer": counted} if recipe.tokens.count_exactly else {}
+    return {"language": _language_parameters(recipe, assets), **exact}
+
+
+def _language_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
+    library = {"library": _version("fasttext-numpy2")} if recipe.language.detector == "fasttext" else {}
+    return {**_plain(recipe.language), "model": assets.get(recipe.language.model or ""), **library}
+
+
+def _ingest_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
+    groups = {reading.name: _group_parameters(recipe, reading.name, assets) for reading in readings(recipe)}
     common = recipe.model_dump(mode="json", include={"limits", "shard_mib", "seed"})
     return {"groups": groups, **common}
 
 
-def _group_parameters(recipe: Recipe, group: str) -> dict[str, Any]:
+def _group_parameters(recipe: Recipe, group: str, assets: Mapping[str, str]) -> dict[str, Any]:
     reading = next(reading for reading in readings(recipe) if reading.name == group)
     how = {"reader": reading.reader, "text_field": reading.text_field}
     fields = {"name", "select", "language_before_extraction", "extract", "repair", "clean", "sample"}
-    return {**how, "sources": [source.model_dump(include=fields, mode="json") for source in _members(recipe, group)]}
+    fields |= {"document_boundary", "books", "url_block_list"}
+    members = _members(recipe, group)
+    named = {path: assets[path] for source in members for path in (source.books, source.url_block_list) if path}
+    plain = [source.model_dump(include=fields, mode="json") for source in members]
+    return {**how, "sources": plain, "assets": named}
 
 
 def _members(recipe: Recipe, group: str) -> list[Source]:
@@ -181,11 +199,21 @@ def _members(recipe: Recipe, group: str) -> list[Source]:
 
 def _rules(recipe: Recipe) -> dict[str, Any]:
     """What `filter` knows of each source."""
-    rules = {}
+    rules: dict[str, Any] = {}
     for source in recipe.source:
         profile = recipe.profile[source.profile] if source.profile else None
         rules[source.name] = {"profile": profile and _plain(profile), "damage": source.damage, "role": source.role}
+        if source.max_documents is not None:
+            rules[source.name]["max_documents"] = source.max_documents
     return rules
+
+
+def _drawing_rules(recipe: Recipe) -> dict[str, Any]:
+    """What a document passes before the classifier may learn from it; a threshold on anything else trains nothing."""
+    model = recipe.quality_model
+    drawn = {*model.positives, *model.negatives} if model is not None else set()
+    profiles = {name: recipe.source_named(name).profile for name in sorted(drawn)}
+    return {name: _plain(recipe.profile[own].language_and_length()) if own else None for name, own in profiles.items()}
 
 
 def _filter_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
@@ -195,7 +223,7 @@ def _filter_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, A
 
 def _token_parameters(recipe: Recipe, assets: Mapping[str, str]) -> dict[str, Any]:
     files = [assets[name] for name in recipe.tokens.tokenizer.files]
-    return {**_plain(recipe.tokens), "files": files, "seed": recipe.seed}
+    return {**recipe.tokens.model_dump(mode="json", exclude={"count_exactly"}), "files": files, "seed": recipe.seed}
 
 
 def _plain(model: Any) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from curation import s3
 from curation.errors import InfrastructureError
 from curation.failures import missing, told
 from curation.globs import fixed_folder, matcher
-from curation.s3 import is_s3
+from curation.s3 import is_s3 as is_s3
 
 _BUFFER_BYTES = 1 << 20
 _UNFINISHED = re.compile(r".*\.[0-9a-f]{32}\.part", re.S)  # the names that `_temporary` gives

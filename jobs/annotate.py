@@ -3,6 +3,7 @@
 import itertools
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -41,7 +42,10 @@ def _task(job: Job, shard: Shard, keys: Keys, done: Mapping[str, Mapping[str, An
     stale = {part: keys[part][shard.shard] for part in keys if shard.shard not in done[part]}
     model = _model_url(job) if "quality" in stale else None
     table = index_url(job) if "matches" in stale else None
-    return ScanTask(job.root, shard, stale, job.recipe.dedup, model, table)
+    recipe = job.recipe
+    lid = storage.resolve(job.input_root, recipe.language.model) if recipe.language.model else None
+    tokenizer = recipe.tokens.tokenizer if recipe.tokens.count_exactly else None
+    return ScanTask(job.root, shard, stale, recipe.dedup, model, table, recipe.language, lid, tokenizer, job.input_root)
 
 
 def _model_url(job: Job) -> str:
@@ -68,7 +72,7 @@ def _open_asset(input_root: str, path: str) -> BinaryIO:
 def _scan(task: ScanTask) -> list[Mapping[str, Any]]:
     standing = {part: commits.read_commit(task.root, part, task.shard.shard, key) for part, key in task.stale.items()}
     stale = {part: key for part, key in task.stale.items() if standing[part] is None}
-    made = scan(ScanTask(task.root, task.shard, stale, task.dedup, task.model, task.index)) if stale else []
+    made = scan(replace(task, stale=stale)) if stale else []
     return [commit.to_json() for commit in (*made, *(c for c in standing.values() if c is not None))]
 
 

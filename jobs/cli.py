@@ -15,10 +15,12 @@ from types import TracebackType
 from typing import Self
 
 from curation import storage
+from curation.clusters import clusters
 from curation.errors import CurationError, InfrastructureError, IntegrityError
 from curation.explain import explain, text_of
 from curation.ledger import ledger, require_balance
 from curation.lookup import open_folder
+from curation.nearest import nearest
 from curation.recipe import load_recipe
 from curation.report import collect, write_report
 from curation.verify import verify
@@ -72,6 +74,13 @@ def parser() -> argparse.ArgumentParser:
     one = _reading(commands, "explain", _explain, "what became of one document, and why")
     one.add_argument("id", metavar="ID", help="decimal doc_id, SOURCE:PATH:RECORD, or a URL")
     one.add_argument("--text", action="store_true", help="print the document's text as well")
+    one = _reading(commands, "duplicates", _duplicates, "the cluster of duplicates a document belongs to")
+    one.add_argument("id", metavar="ID", help="decimal doc_id, SOURCE:PATH:RECORD, or a URL")
+    one = _reading(commands, "sample", _sample, "the documents nearest to a threshold, on both sides")
+    one.add_argument("--signal", required=True, metavar="COLUMN", help="column of signals, or quality_ppm")
+    one.add_argument("--threshold", required=True, type=int, metavar="N", help="in the column's unit")
+    one.add_argument("--source", metavar="NAME", help="of this source alone")
+    one.add_argument("-n", type=int, default=20, metavar="N", help="documents on each side (default: 20)")
     one = _reading(commands, "report", _report, "one self-contained HTML file about the last run")
     one.add_argument("--output", metavar="FILE", help="where to write it (default: DIR/report.html)")
     one = _command(commands, "doctor", _doctor, "whether machine, store and cluster can run the jobs")
@@ -193,6 +202,28 @@ def _explain(options: argparse.Namespace, console: Console) -> int:
         console.lines([""] if number else [])
         shown.show_story(console, story)
         console.lines(["", text] if text is not None else [])
+    return 0
+
+
+def _duplicates(options: argparse.Namespace, console: Console) -> int:
+    found = clusters(storage.absolute(options.work), options.id)
+    if options.json:
+        console.json([cluster.to_json() for cluster in found])
+        return 0
+    for number, cluster in enumerate(found):
+        console.lines([""] if number else [])
+        shown.show_cluster(console, cluster)
+    return 0
+
+
+def _sample(options: argparse.Namespace, console: Console) -> int:
+    folder = open_folder(storage.absolute(options.work))
+    up_to, above = nearest(folder, options.signal, options.threshold, options.n, options.source)
+    if options.json:
+        console.json({"up_to": [vars(row) for row in up_to], "above": [vars(row) for row in above]})
+        return 0
+    for heading, rows in ((f"{options.signal} up to {options.threshold:,}", up_to), ("above", above)):
+        console.lines([heading, *(f"{row.value:>12,}  {row.doc_id}  {row.locator}" for row in rows)])
     return 0
 
 

@@ -19,7 +19,7 @@ from curation.commits import Manifest
 from curation.dedup import tasks
 from curation.dedup.bands import collision_probability
 from curation.dedup.components import UnionFind
-from curation.dedup.tasks import BLOBS, CANDIDATES, DROP, HASHED, LINKED, STAGE, ShardTask
+from curation.dedup.tasks import BLOBS, CANDIDATES, HASHED, LINKED, STAGE, ResolveTask, ShardTask
 from curation.dedup.verdicts import JudgeTask, judge_shard
 from curation.judging import judge_commit
 from curation.parts import Part, part_from_json
@@ -29,6 +29,10 @@ from jobs.job import Job, run_stage
 from jobs.spark import collect, in_batches, run_shards, shard_rows
 
 _ROWS_PER_PART = 4_000_000  # band rows sorted by one task: about 256 MB while it sorts
+# Fewer rows than these are not worth one more task of a shuffle, however many cores wait.
+_BAND_ROWS_A_TASK = 500_000
+_HASHES_A_TASK = 250_000
+_CANDIDATES_A_TASK = 10_000  # about 4 kB each
 _GENERATION_STEP = 1 << 12  # more than there can be sources
 _NO_SHARD = -1  # where a walk says how often it did not compare
 
@@ -51,13 +55,13 @@ def run(job: Job) -> Manifest:
     shards = job.shards()
     firsts = np.array([shard.first_doc_id for shard in shards], np.int64)
     scans = _scans(job, shards)
-    exact = _by_shard(job, _exact(job, scans, firsts), "exact")
+    exact = _by_shard(job, _exact(job, scans, firsts), "exact", len(scans))
     scans = [task.with_exact(exact.get(number)) for number, task in enumerate(scans)]
     with_candidates, numbers = _components(job, scans, firsts)
-    near = _near(job, with_candidates, firsts)
-    links = _by_shard(job, near, "near")
+    near = _near(job, with_candidates, numbers["candidates"], firsts)
+    links = _by_shard(job, near, "near", len(scans))
     numbers["overflowed"] = _overflowed(job, links.pop(_NO_SHARD, None))
-    final = _by_shard(job, _resolve(job, exact, links, firsts), "final")
+    final = _by_shard(job, _resolve(job, exact, links, firsts), "final", len(scans))
     parts = _verdicts(job, scans, final, links)
     scratch = [*exact.values(), *links.values(), *final.values(), *(task.candidates for task in with_candidates)]
     lines = ledger.judged(job.root, STAGE, [p for p in parts if p.table == "verdicts"], job.source_names)
@@ -79,7 +83,8 @@ def _scans(job: Job, shards: Sequence[Shard]) -> list[ShardTask]:
     position = {source.name: place for place, source in enumerate(job.recipe.source)}
     references = {source.name for source in job.recipe.source if source.role == "reference"}
     documents = sum(shard.documents for shard in shards)
-    parts = max(job.partitions, math.ceil(documents * settings.bands / _ROWS_PER_PART))
+    rows = documents * settings.bands
+    parts = max(math.ceil(rows / _ROWS_PER_PART), _width(job, rows, _BAND_ROWS_A_TASK))
     return [
         ShardTask(
             job.root,
@@ -97,14 +102,17 @@ def _scans(job: Job, shards: Sequence[Shard]) -> list[ShardTask]:
 
 
 def _exact(job: Job, scans: Sequence[ShardTask], firsts: Ints) -> Any:
-    rows = shard_rows(job.spark, tasks.hashed_rows, scans, HASHED).repartition(job.partitions, "hash_a")
+    documents = sum(task.shard.documents for task in scans)
+    width = _width(job, documents, _HASHES_A_TASK)
+    rows = shard_rows(job.spark, tasks.hashed_rows, scans, HASHED).repartition(width, "hash_a")
     ordered = rows.sortWithinPartitions("hash_a", "hash_b", "sort_order", "survivor", "sort_key")
     return ordered.mapInArrow(in_batches(_Firsts(tasks.exact_links, firsts)), LINKED)
 
 
 def _components(job: Job, scans: Sequence[ShardTask], firsts: Ints) -> tuple[list[ShardTask], dict[str, int]]:
     """Return the tasks of shards with candidates, each with its list of (doc_id, component)."""
-    blobs = shard_rows(job.spark, tasks.band_rows, scans, BLOBS).repartition(job.partitions, "part")
+    width = _width(job, scans[0].parts if scans else 1, 1)
+    blobs = shard_rows(job.spark, tasks.band_rows, scans, BLOBS).repartition(width, "part")
     edges = blobs.sortWithinPartitions("part").mapInArrow(
         in_batches(_Rooted(tasks.edges_of, job.root)), "file string, rows long, buckets long, largest long"
     )
@@ -138,35 +146,31 @@ def _with_candidates(job: Job, scans: Sequence[ShardTask], firsts: Ints, ids: In
     return found
 
 
-def _near(job: Job, scans: Sequence[ShardTask], firsts: Ints) -> Any:
+def _near(job: Job, scans: Sequence[ShardTask], candidates: int, firsts: Ints) -> Any:
     settings = job.recipe.dedup
-    rows = shard_rows(job.spark, tasks.candidate_rows, scans, CANDIDATES).repartition(job.partitions, "component")
+    width = _width(job, candidates, _CANDIDATES_A_TASK)
+    rows = shard_rows(job.spark, tasks.candidate_rows, scans, CANDIDATES).repartition(width, "component")
     ordered = rows.sortWithinPartitions("component", "sort_order", "survivor", "sort_key")
     return ordered.mapInArrow(in_batches(_Firsts(_Near(settings), firsts)), LINKED)
 
 
 def _resolve(job: Job, exact: Mapping[int, str], near: Mapping[int, str], firsts: Ints) -> Any:
     """Bring near drops together with the exact copies of what they drop; count what each kept document stands for."""
-    payloads = [(job.root, name, False) for name in near.values()] + [(job.root, name, True) for name in exact.values()]
-    schema = "key long, is_exact int, doc_id long, other long, jaccard_ppm long, flags int"
-    rows = shard_rows(job.spark, _keyed, payloads, schema).repartition(job.partitions, "key")
-    ordered = rows.sortWithinPartitions("key", "is_exact", "doc_id")
-    return ordered.mapInArrow(in_batches(_Firsts(tasks.resolved, firsts)), LINKED)
+    numbers = sorted({*exact, *near})
+    payloads = [ResolveTask(job.root, exact.get(number), near.get(number), firsts) for number in numbers]
+    return shard_rows(job.spark, tasks.resolved, payloads, LINKED)
 
 
-def _keyed(payload: tuple[str, str, bool]) -> Iterator[pa.RecordBatch]:
-    root, name, is_exact = payload
-    table = read_scratch(root, name).combine_chunks()
-    table = table.filter(pa.compute.equal(table["kind"], DROP))
-    key = table["other" if is_exact else "doc_id"]
-    columns = {"key": key, "is_exact": pa.array([int(is_exact)] * len(table), pa.int32())}
-    columns |= {name: table[name] for name in ("doc_id", "other", "jaccard_ppm", "flags")}
-    yield from pa.table(columns).combine_chunks().to_batches()
+def _width(job: Job, rows: int, rows_a_task: int) -> int:
+    """Return the partitions of a shuffle: no more than its rows are worth."""
+    return min(job.partitions, max(1, math.ceil(rows / rows_a_task)))
 
 
-def _by_shard(job: Job, links: Any, label: str) -> dict[int, str]:
+def _by_shard(job: Job, links: Any, label: str, shards: int) -> dict[int, str]:
     """Write links to one scratch file per shard and return shard number -> file."""
-    ordered = links.repartition(job.partitions, "shard").sortWithinPartitions("shard", "kind", "doc_id", "other")
+    ordered = links.repartition(_width(job, shards, 1), "shard").sortWithinPartitions(
+        "shard", "kind", "doc_id", "other"
+    )
     rows = ordered.mapInArrow(in_batches(_Labelled(job.root, label)), "shard int, file string")
     return {row["shard"]: row["file"] for row in sorted(collect(rows), key=lambda row: int(row["shard"]))}
 

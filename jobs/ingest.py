@@ -6,6 +6,7 @@ from typing import Any
 
 from curation import commits
 from curation.commits import Commit, Manifest, commit_from_json
+from curation.ledger import Entry
 from curation.quarantine import check_budgets
 from curation.sources.intake import UnitTask, ingest_unit
 from curation.stages import ingest_key
@@ -32,6 +33,13 @@ def _ingest(task: UnitTask) -> Mapping[str, Any]:
     standing = commits.read_commit(task.root, "ingest", task.unit.item, task.key)
     commit = standing or commits.put_commit(task.root, ingest_unit(task))
     return commit.to_json()
+
+
+def check(job: Job, lines: Sequence[Entry]) -> None:
+    """Check the budgets of this recipe against a finished run's ledger. Raises DataBudgetError."""
+    own = [line for line in lines if line.stage == "ingest"]
+    found = {line.source: (sum(c.units for c in line.quarantine.values()), line.received.units) for line in own}
+    check_budgets(found, _budgets(job))
 
 
 def _quarantined(done: Sequence[Commit]) -> dict[str, tuple[int, int]]:

@@ -39,6 +39,7 @@ class Job:
     inputs: Inputs
     stages: Stages
     registries: tuple[Registry, Registry]
+    seen: "_Seen" = field(repr=False)
     _spark: Any = field(default=None, repr=False)
 
     @property
@@ -71,6 +72,7 @@ class Job:
     def register(self) -> None:
         """Append the new input files to the work folder's register."""
         write_generation(self.root, *self.registries)
+        self.seen.save()
 
     def key(self, stage: str) -> str:
         """Return the key of a stage."""
@@ -137,12 +139,11 @@ def open_job(options: argparse.Namespace) -> Job:
     root = storage.absolute(options.work)
     input_root = storage.absolute(options.input or os.path.dirname(os.path.abspath(options.recipe)))
     before = read_registry(root)
-    found = survey(recipe, input_root)
+    found = survey(recipe, input_root, root)
     seen = _Seen(root)
     after, inputs = register(before, recipe, found, lambda entry: seen.fingerprint(input_root, entry))
-    seen.save()
     stages = declare(recipe, _assets(recipe, input_root))
-    return Job(recipe, options.recipe, root, input_root, options.master, inputs, stages, (before, after))
+    return Job(recipe, options.recipe, root, input_root, options.master, inputs, stages, (before, after), seen)
 
 
 def run_stage(name: str, about: str, argv: Sequence[str] | None, run: Callable[[Job], Manifest]) -> int:
@@ -163,16 +164,25 @@ def run_stage(name: str, about: str, argv: Sequence[str] | None, run: Callable[[
 def _assets(recipe: Recipe, input_root: str) -> dict[str, str]:
     """Return the sha256 of every file that the recipe names by path."""
     paths = [*recipe.tokens.tokenizer.files]
+    paths += [path for source in recipe.source for path in (source.books, source.url_block_list) if path is not None]
     if recipe.removal_list is not None:
         paths.append(recipe.removal_list)
     if recipe.quality_model is not None and recipe.quality_model.file is not None:
         paths.append(recipe.quality_model.file)
+    if recipe.quality_model is not None and recipe.quality_model.human_labels is not None:
+        paths.append(recipe.quality_model.human_labels)
+    if recipe.language.model is not None:
+        paths.append(recipe.language.model)
     if recipe.decontamination is not None:
         paths += [benchmark.path for benchmark in recipe.decontamination.benchmarks]
+    return {path: _asset_digest(storage.resolve(input_root, path)) for path in paths}
+
+
+def _asset_digest(url: str) -> str:
     try:
-        return {path: storage.sha256(storage.resolve(input_root, path)) for path in paths}
-    except FileNotFoundError as error:
-        raise RecipeError(f"{error.filename}: the recipe names this file, and it is not there") from None
+        return storage.sha256(url)
+    except FileNotFoundError:
+        raise RecipeError(f"{url}: the recipe names this file, and it is not there") from None
 
 
 class _Seen:
@@ -185,17 +195,18 @@ class _Seen:
     def __init__(self, root: str) -> None:
         self._url = storage.join(root, "seen.json")
         try:
-            self._known: dict[str, list[str]] = json.loads(storage.read_bytes(self._url))
-        except (FileNotFoundError, ValueError):
+            rows = json.loads(storage.read_bytes(self._url)).items()
+            self._known = {str(name): (str(state), str(print_)) for name, (state, print_) in rows}
+        except (FileNotFoundError, ValueError, TypeError, AttributeError):
             self._known = {}
-        self._used: dict[str, list[str]] = {}
+        self._used: dict[str, tuple[str, str]] = {}
 
     def fingerprint(self, input_root: str, entry: storage.Entry) -> str:
         """Return the file's fingerprint, from memory if nothing about it changed."""
         name, state = storage.join(input_root, entry.path), f"{entry.bytes} {entry.version}"
         known = self._known.get(name)
         print_ = known[1] if known is not None and known[0] == state else fingerprint_of(input_root, entry)
-        self._used[name] = [state, print_]
+        self._used[name] = (state, print_)
         return print_
 
     def save(self) -> None:

@@ -38,5 +38,5 @@ def _describe(url: str) -> str:
     try:
         about = json.loads(storage.read_bytes(url))
         return f"another run may be active here: process {about['pid']} on {about['host']}, since {about['started']}"
-    except (FileNotFoundError, ValueError, KeyError):
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
         return "another run may be active here"

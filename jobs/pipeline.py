@@ -14,6 +14,7 @@ from curation.annotate import PARTS
 from curation.commits import Manifest
 from curation.errors import IntegrityError, RecipeError
 from curation.latest import Latest
+from curation.ledger import Entry
 from jobs import annotate, assemble, decontaminate, dedup, filter, ingest, quality_model, tokenize_corpus
 from jobs.job import Job
 from jobs.lock import run_lock
@@ -72,12 +73,23 @@ def run(job: Job) -> Latest:
             missing = [stage for stage in stages if stage in todo]
             if missing:
                 _run_step(job, missing, runner, {step.stage: step.reason for step in steps})
+        if "tokenize" not in todo:
+            tokenize_corpus.republish(job)
         manifests = {stage.name: job.manifest(stage.name) for stage in job.stages.order}
-        if todo or _last(job.root) is None:
-            ledger.require_balance(ledger.ledger(job.root, manifests, job.source_names))
         done = Latest(job.recipe_digest, job.inputs.digest, manifests)
+        last = _last(job.root)
+        if todo or last is None or last.recipe_digest != done.recipe_digest:
+            _check(job, ledger.ledger(job.root, manifests, job.source_names))
         latest.write_latest(job.root, done)
     return done
+
+
+def _check(job: Job, lines: Sequence[Entry]) -> None:
+    """Check the ledger, and every budget and guard of the recipe as it is now: committed stages did not ask again."""
+    ledger.require_balance(lines)
+    ingest.check(job, lines)
+    for stage, share in job.recipe.max_removed.items():
+        ledger.check_guard(stage, {line.source: line for line in lines if line.stage == stage}, share)
 
 
 def _run_step(job: Job, stages: Sequence[str], runner: Runner, reasons: Mapping[str, str]) -> None:

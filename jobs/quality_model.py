@@ -2,8 +2,8 @@
 
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,8 @@ from curation.reasons import Fate
 from curation.recipe import QualityModel
 from curation.shards_table import Shard
 from curation.stages import item_key
-from curation.text import language, quality, sample, signals
+from curation.text import card, language, quality, sample, signals
+from curation.text.language import LanguageSettings
 from jobs.job import Job, run_stage
 from jobs.spark import run_shards
 
@@ -34,6 +35,8 @@ class _Look:
     seed: int
     limit: float
     profile: Profile | None
+    language: LanguageSettings
+    language_model: str | None
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class _Training:
     parts: tuple[Part, ...]
     seed: int
     settings: QualityModel
+    human_labels: str | None
 
 
 def run(job: Job) -> Manifest:
@@ -95,8 +99,8 @@ def _shards(job: Job) -> list[Shard]:
 
 def _given(job: Job) -> tuple[tuple[Part, ...], dict[str, Any]]:
     path = local_copy(storage.resolve(job.input_root, str(_settings(job).file)))
-    quality.load(path)
-    return (write_file(job.root, "quality_model", "model", _ITEM, path),), {"card": {"given": True}}
+    about = {"given": True, **_human(quality.load(path), _labels(job))}
+    return (write_file(job.root, "quality_model", "model", _ITEM, path),), {"card": about}
 
 
 def _trained(job: Job) -> tuple[tuple[Part, ...], dict[str, Any]]:
@@ -117,14 +121,15 @@ def _trained(job: Job) -> tuple[tuple[Part, ...], dict[str, Any]]:
         if (own := tuple(i for i in ids if shard.first_doc_id <= i <= shard.last_doc_id))
     ]
     parts = tuple(part_from_json(part) for part in run_shards(job.spark, _write, tasks))
-    [trained] = run_shards(job.spark, _train, [_Training(job.root, parts, job.recipe.seed, settings)])
+    [trained] = run_shards(job.spark, _train, [_Training(job.root, parts, job.recipe.seed, settings, _labels(job))])
     return (*parts, part_from_json(trained["model"])), {"card": trained["card"]}
 
 
 def _drawn(job: Job, pool: sample.Pool) -> list[int]:
-    limit = pool.first_limit()
+    limit, settings = pool.first_limit(), job.recipe.language
+    model = storage.resolve(job.input_root, settings.model) if settings.model else None
     while True:
-        looks = [_Look(job.root, s, job.recipe.seed, limit, _profile(job, s)) for s in pool.shards]
+        looks = [_Look(job.root, s, job.recipe.seed, limit, _profile(job, s), settings, model) for s in pool.shards]
         found = [tuple(row) for rows in run_shards(job.spark, _look, looks) for row in rows]
         if len(found) >= pool.wanted or limit >= 1:
             return sample.draw(found, pool.wanted)
@@ -137,13 +142,18 @@ def _profile(job: Job, shard: Shard) -> Profile | None:
 
 
 def _look(task: _Look) -> list[tuple[float, int]]:
-    return sample.candidates(task.root, task.shard, task.seed, task.limit, lambda batch: _passes(task.profile, batch))
+    path = str(local_copy(task.language_model)) if task.language_model else None
+    detect = language.detector(task.language, path)
+    passes = lambda batch: _passes(task.profile, detect, batch)  # noqa: E731
+    return sample.candidates(task.root, task.shard, task.seed, task.limit, passes)
 
 
-def _passes(profile: Profile | None, batch: pa.RecordBatch) -> list[bool]:
+def _passes(
+    profile: Profile | None, detect: Callable[[pa.Array], language.Detected], batch: pa.RecordBatch
+) -> list[bool]:
     """Return which documents pass the language and length rules and are not empty; the other rules do not count."""
     texts = batch["text"]
-    codes, shares = language.detect(texts)
+    codes, shares = detect(texts)
     found = signals.compute(texts)
     columns = dict(zip(found.schema.names, found.columns, strict=True)) | {"language": codes, "language_ppm": shares}
     rules = (profile or Profile()).language_and_length()
@@ -160,23 +170,20 @@ def _train(task: _Training) -> Mapping[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.bin"
         quality.train(sample.shuffled(task.root, task.parts, task.seed), task.settings.parameters, path)
-        card = _card(task, quality.load(path))
+        model = quality.load(path)
+        about = card.describe(task.root, task.parts, task.seed, task.settings.parameters, model, Path(folder))
+        about |= _human(model, task.human_labels)
         part = write_file(task.root, "quality_model", "model", _ITEM, path)
-    return {"model": part.to_json(), "card": card}
+    return {"model": part.to_json(), "card": about}
 
 
-def _card(task: _Training, model: quality.Model) -> dict[str, Any]:
-    counts = [quality.evaluate(model, texts, labels) for texts, labels in sample.held_out(task.root, task.parts)]
-    total = quality.Evaluation(*(sum(column) for column in zip((0, 0, 0, 0), *map(astuple, counts), strict=True)))
-    return {
-        "drawn": dict(sample.drawn_counts(task.parts)),
-        "held_out": total.documents,
-        "accuracy_ppm": total.accuracy_ppm,
-        "true_positives": total.true_positives,
-        "false_positives": total.false_positives,
-        "true_negatives": total.true_negatives,
-        "false_negatives": total.false_negatives,
-    }
+def _labels(job: Job) -> str | None:
+    path = _settings(job).human_labels
+    return storage.resolve(job.input_root, path) if path is not None else None
+
+
+def _human(model: quality.Model, url: str | None) -> dict[str, Any]:
+    return {"human": card.human(model, storage.read_bytes(url), url)} if url is not None else {}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

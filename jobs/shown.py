@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from curation.clusters import Cluster
 from curation.explain import Explanation, Step, evidence, measured_in_words
 from curation.ledger import Count, Entry
 from curation.report.contents import Report
@@ -126,6 +127,15 @@ def _story_words(step: Step) -> list[str]:
     for place in step.more.get("sequences", ()):
         words.append(f"{place['pair']}, sequence {place['sequence']:,} ({place['tokens']:,} tokens)")
     return words
+
+
+def show_cluster(console: Console, cluster: Cluster) -> None:
+    """Print the kept document of a cluster, then those dropped because of it."""
+    rows = [[console.fate("keep"), str(cluster.kept.doc_id), "", "", cluster.kept.locator]]
+    for one in cluster.dropped:
+        similarity = f"{(one.jaccard_ppm or 0) / 1_000_000:.4f}"
+        rows.append([console.fate("drop"), str(one.doc_id), one.reason or "", similarity, one.locator])
+    console.table(["fate", "doc_id", "reason", "similarity", "document"], rows, right=(1, 3))
 
 
 def show_checks(console: Console, checks: Sequence[Any]) -> None:

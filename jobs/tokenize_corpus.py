@@ -31,6 +31,11 @@ def run(job: Job) -> Manifest:
     return job.finish("tokenize", ordered, {"shards": shards_folder(job)})
 
 
+def republish(job: Job) -> None:
+    """Write the papers of committed pairs again: weights and other values of the recipe may have changed since."""
+    publish(job, job.manifest("tokenize").commits)
+
+
 def shards_folder(job: Job) -> str:
     """Return the folder of this run's pairs, relative to the work folder: a name for their content."""
     return f"shards/{value_digest([job.key('tokenize'), job.inputs.digest])[:16]}"

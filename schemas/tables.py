@@ -102,6 +102,10 @@ def _ppm(name: str, description: str, example: int) -> pa.Field:
     return field(name, pa.int32(), description + ", parts per million", example)
 
 
+def _count(name: str, description: str, example: int) -> pa.Field:
+    return field(name, pa.int32(), description, example)
+
+
 # Word, letter, line, whitespace and ellipsis are defined in `curation.text.signals`. "Gopher" is Rae et al. 2021,
 # A.1.1; a ratio over nothing is 0, is rounded half up, and stops at the largest int32.
 SIGNAL_FIELDS = [
@@ -109,7 +113,10 @@ SIGNAL_FIELDS = [
     field("words", pa.int64(), "runs of code points that are not whitespace", 520),
     field("tokens_estimated", pa.int64(), "UTF-8 bytes divided by 4, rounded up", 780),
     field("lines", pa.int32(), "lines that are not blank", 40),
+    _count("paragraphs", "paragraphs: lines without a blank line between them", 12),
+    _count("sentences", "words that end in . ? or !, closing quotation marks and brackets aside (C4: at least 5)", 31),
     field("mean_word_length_milli", pa.int32(), "code points in words per 1000 words (Gopher)", 4712),
+    _count("longest_word", "code points of the longest word (C4: at most 1000)", 17),
     _ppm("symbol_word_ppm", "hash signs or ellipses, whichever are more, per word (Gopher: either above 0.1)", 1200),
     _ppm("bullet_line_ppm", "lines that begin with one of • ‣ ◦ ▪ ● ■ - – * per line that is not blank (Gopher)", 0),
     _ppm("ellipsis_line_ppm", "lines that end with … or ... per line that is not blank (Gopher)", 25000),
@@ -128,6 +135,50 @@ SIGNAL_FIELDS = [
         "whitespace at a line's ends (Gopher)",
         0,
     ),
+    _ppm("duplicate_paragraph_ppm", "paragraphs equal to an earlier one per paragraph (Gopher)", 0),
+    _ppm(
+        "duplicate_paragraph_character_ppm",
+        "code points of paragraphs equal to an earlier one per code point of all paragraphs, both counted line by line "
+        "without the whitespace at a line's ends (Gopher)",
+        0,
+    ),
+    *(
+        _ppm(
+            f"top_{length}_gram_ppm",
+            f"code points of the most frequent run of {length} words with single spaces, times its occurrences, per "
+            "code point of the text; of several the first one; 0 if none occurs twice (Gopher)",
+            9000,
+        )
+        for length in (2, 3, 4)
+    ),
+    *(
+        _ppm(
+            f"duplicate_{length}_gram_ppm",
+            f"code points of the words of runs of {length} words that occurred before, none counted twice, per code "
+            "point of the text (Gopher)",
+            0,
+        )
+        for length in (5, 6, 7, 8, 9, 10)
+    ),
+    _ppm(
+        "terminal_line_ppm", "lines that end in a mark such as . ? ! or a quotation mark per line (C4, FineWeb)", 610000
+    ),
+    _ppm("short_line_ppm", "lines of at most 30 code points per line (FineWeb: at most 0.67)", 150000),
+    _ppm("few_word_line_ppm", "lines of fewer than 3 words per line (C4 drops such lines)", 90000),
+    _ppm("line_break_word_ppm", "line ends, blank lines' too, per word (FineWeb: at most 0.3)", 110000),
+    _count("curly_brackets", "{ and } (C4: none)", 0),
+    _count("javascript_mentions", "how often javascript occurs, in any case (C4 drops such lines)", 0),
+    _count("policy_mentions", "how often C4's six phrases about cookies, terms and privacy occur, in any case", 0),
+    _count("lorem_ipsum_mentions", "how often lorem ipsum occurs, in any case (C4: never)", 0),
+    _ppm(
+        "compressed_ppm", "bytes after replacing repeats as LZ4 does per byte: low where a text repeats itself", 620000
+    ),
+    _count("links", "addresses that begin with http://, https:// or www.", 2),
+    _ppm("link_byte_ppm", "bytes of links per byte", 15000),
+    _count("emails", "e-mail addresses by shape", 0),
+    _count("ip_addresses", "IPv4 and IPv6 addresses by shape, no digit, letter or dot touching", 0),
+    _count("phone_numbers", "phone numbers by shape, with + or in groups", 0),
+    _count("keys", "access keys with a published prefix, and private keys", 0),
     _ppm("digit_ppm", "code points that are ASCII digits per code point", 21000),
 ]
 
@@ -137,10 +188,14 @@ SIGNALS = pa.schema(
         _DOC_KEY,
         _TEXT_BYTES,
         field("language", pa.string(), "ISO 639 code of the text's main language, und if unknown", "en"),
-        _ppm("language_ppm", "share of the text in that language", 990000),
+        _ppm("language_ppm", "share of the text in that language (cld2) or its probability (fasttext)", 990000),
         field(
-            "content_hash", pa.binary(16), "xxh3_128 of the lower-cased text with whitespace collapsed", "8f14e45fce"
+            "content_hash",
+            pa.binary(16),
+            "xxh3_128 of the lower-cased text with whitespace collapsed",
+            "8f14e45fceea167a5a36dedd4bea2543",
         ),
+        field("tokens_exact", pa.int64(), "tokens by the recipe's tokenizer; null where not asked", 803, nullable=True),
         *SIGNAL_FIELDS,
     ]
 )
@@ -239,11 +294,15 @@ TOKEN_DOCUMENTS = pa.schema(
     ]
 )
 
+LAYOUT = ("lines", "line_break_word_ppm", "short_line_ppm", "terminal_line_ppm", "few_word_line_ppm", "bullet_line_ppm")
+
 SAMPLE = pa.schema(
     [
         DOC_ID,
         field("label", pa.string(), "positive or negative", "positive"),
         field("held_out", pa.bool_(), "whether the document tests the classifier instead of training it", False),
+        field("origin_held_out", pa.bool_(), "whether its origin tests the second model of the card", False),
+        *(_count(name, f"{name} of the text before it was normalised, for the card's control", 12) for name in LAYOUT),
         field("text", _text, "normalised text the classifier sees", "anarchism is a political philosophy …"),
     ]
 )

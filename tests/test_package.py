@@ -1,10 +1,8 @@
-"""The package: what is declared, what is tested and what is installed agree, and imports point one way."""
+"""The package: what is declared, what is tested and what is installed agree."""
 
-import ast
 import re
 import shutil
 import subprocess
-import sys
 from configparser import ConfigParser
 from fnmatch import fnmatch
 from importlib.metadata import PackageNotFoundError, version
@@ -17,15 +15,6 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 SHIPPED = ("curation", "jobs", "recipes", "schemas", "trainer")
 SUPPORTED_PYTHONS = ("3.11", "3.12", "3.13")
-
-# what each package may import of this project; a trailing dot stands for everything below
-ALLOWED = {
-    "schemas": ("schemas",),
-    "curation": ("schemas", "curation"),
-    "jobs": ("schemas", "curation", "jobs"),
-    "trainer": ("schemas", "trainer", "curation.shards", "curation.decontamination.benchmarks"),
-}
-FOREIGN = {"schemas": {"pyspark", "torch"}, "curation": {"pyspark", "torch"}, "jobs": {"torch"}, "trainer": {"pyspark"}}
 
 
 def declared() -> ConfigParser:
@@ -43,25 +32,6 @@ def requirements() -> list[Requirement]:
 def pins() -> dict[str, str]:
     lines = (ROOT / "constraints.txt").read_text().splitlines()
     return dict(line.split("==") for line in lines if not line.startswith("#"))
-
-
-def python_files(package: str) -> list[Path]:
-    return sorted((ROOT / package).rglob("*.py"))
-
-
-def imports(file: Path) -> set[str]:
-    """Return the full names of all modules that a file imports, at any depth."""
-    names = set()
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return names
-
-
-def is_within(name: str, packages: tuple[str, ...]) -> bool:
-    return any(name == package or name.startswith(f"{package}.") for package in packages)
 
 
 def test_the_distribution_has_a_name_of_its_own_and_one_command():
@@ -98,24 +68,6 @@ def test_what_is_installed_here_is_what_was_tested():
         if found != expected and name not in {"pip", "setuptools"}:
             different[name] = f"{found}, not {expected}"
     assert not different, "install with: pip install -c constraints.txt -e '.[dev,s3]'"
-
-
-@pytest.mark.parametrize("package", ALLOWED)
-def test_imports_point_one_way(package):
-    ours = set(ALLOWED) | {"tests", "benchmarks"}
-    wrong = [
-        f"{file.relative_to(ROOT)} imports {name}"
-        for file in python_files(package)
-        for name in imports(file)
-        if name.split(".")[0] in FOREIGN[package]
-        or (name.split(".")[0] in ours and not is_within(name, ALLOWED[package]))
-    ]
-    assert not wrong
-
-
-def test_no_job_takes_the_name_of_a_standard_module():
-    """A script's folder comes first on the path, so that jobs/queue.py would replace the standard library's queue."""
-    assert not {file.stem for file in (ROOT / "jobs").glob("*.py")} & sys.stdlib_module_names
 
 
 def test_every_data_file_in_a_package_is_shipped():

@@ -244,7 +244,8 @@ class _Maker:
             if doc_id not in fates
         }
         order = {"order": [["wiki", "train"], ["web", "train"]], "threshold": 0.8}
-        self.judge("dedup", kept | fates, self.left, ["filter"], order)
+        bands = {"bands": 20, "rows": 13, "removal": "greedy"}
+        self.judge("dedup", kept | fates, self.left, ["filter"], order | bands)
         self.left = {doc_id: text for doc_id, text in self.left.items() if doc_id not in fates}
 
     def decontaminate(self) -> None:

@@ -34,7 +34,7 @@ CANDIDATES = (
     "component long, sort_order long, survivor long, sort_key long, doc_id long, flags int, bands binary, hashes binary"
 )
 
-DROP, PAIR, COUNT = 0, 1, 2  # kinds of links
+DROP, PAIR, COUNT, COPY = 0, 1, 2, 3  # kinds of links; DROP and PAIR lie with their document, the others with the kept
 NEAR, REFERENCE, CAPPED, ACCEPTED = 1, 2, 4, 8  # flags of links
 
 
@@ -84,7 +84,10 @@ def hashed_rows(task: ShardTask) -> Iterator[pa.RecordBatch]:
 
 
 def exact_links(batches: Iterable[pa.RecordBatch], firsts: Ints) -> Iterator[pa.RecordBatch]:
-    """Yield a drop for each row that is not the first of its content hash; rows come sorted by (hash, rank)."""
+    """Yield a drop for each row that is not the first of its content hash, and a copy beside the first.
+
+    Rows come sorted by (hash, rank).
+    """
     carried: tuple[int, int, int, int] | None = None  # the open group's hash, first doc_id, and its order
     for batch in batches:
         if batch.num_rows == 0:
@@ -98,7 +101,9 @@ def exact_links(batches: Iterable[pa.RecordBatch], firsts: Ints) -> Iterator[pa.
         carried = (int(a[-1]), int(b[-1]), int(first_ids[-1]), int(first_orders[-1]))
         late = (first_ids != ids) & (order != _REFERENCE_ORDER)
         flags = np.where(first_orders[late] == _REFERENCE_ORDER, REFERENCE, 0)
-        yield _links(DROP, ids[late], first_ids[late], np.full(late.sum(), 1_000_000), flags, firsts)
+        ones = np.full(late.sum(), 1_000_000)
+        yield _links(DROP, ids[late], first_ids[late], ones, flags, firsts)
+        yield _links(COPY, first_ids[late], ids[late], ones, flags, firsts)
 
 
 def band_rows(task: ShardTask) -> Iterator[pa.RecordBatch]:
@@ -159,29 +164,33 @@ def near_links(settings: DedupSettings, batches: Iterable[pa.RecordBatch], first
         yield _links(COUNT, np.array([-1]), np.array([walk.overflowed]), np.array([0]), np.array([0]), firsts)
 
 
-def resolved(batches: Iterable[pa.RecordBatch], firsts: Ints) -> Iterator[pa.RecordBatch]:
-    """Let exact copies of a dropped document name the document that it names.
+@dataclass(frozen=True)
+class ResolveTask:
+    """What concerns the documents of one shard: scratch of its exact links and of its near links, where there are."""
 
-    Rows come as (key, kind, …) sorted by key and kind: a near drop stands before the exact drops that name its
-    document. A copy has the same shingles as the document it copies, so its similarity is the same too.
+    root: str
+    exact: str | None
+    near: str | None
+    firsts: Ints
+
+
+def resolved(task: ResolveTask) -> Iterator[pa.RecordBatch]:
+    """Yield all final drops that the shard knows of, and whom each kept document stands for.
+
+    Exact copies of a document that was dropped name the document that it names: a copy has the same shingles, so its
+    similarity is the same too.
     """
-    open_key, open_drop = -1, (-1, 0, 0)
-    for batch in batches:
-        out: list[tuple[int, int, int, int]] = []
-        for key, is_exact, doc_id, other, jaccard, flags in zip(*(c.to_pylist() for c in batch.columns), strict=True):
-            if key != open_key:
-                open_key, open_drop = key, (-1, 0, 0)
-            if not is_exact:
-                open_drop = (other, jaccard, flags)
-                out.append((doc_id, other, jaccard, flags))
-            elif open_drop[0] >= 0:
-                out.append((doc_id, *open_drop))
-            else:
-                out.append((doc_id, other, jaccard, flags))
-        if out:
-            ids, others, jaccards, flag = (np.array(column, np.int64) for column in zip(*out, strict=True))
-            yield _links(DROP, ids, others, jaccards, flag, firsts)
-            yield _links(COUNT, others, ids, jaccards, flag, firsts)
+    near, copies = _of_kind(task.root, task.near, DROP), _of_kind(task.root, task.exact, COPY)
+    firsts, ids = copies["doc_id"], copies["other"]
+    at = np.searchsorted(near["doc_id"], firsts)
+    at[at == len(near["doc_id"])] = 0
+    moved = near["doc_id"][at] == firsts if len(near["doc_id"]) else np.zeros(len(firsts), bool)
+    named = {"other": firsts, "jaccard_ppm": copies["jaccard_ppm"], "flags": copies["flags"]}
+    for name, column in named.items():
+        named[name] = np.r_[near[name], np.where(moved, near[name][at], column) if moved.any() else column]
+    ids = np.r_[near["doc_id"], ids]
+    yield _links(DROP, ids, named["other"], named["jaccard_ppm"], named["flags"], task.firsts)
+    yield _links(COUNT, named["other"], ids, named["jaccard_ppm"], named["flags"], task.firsts)
 
 
 def spread(firsts: Ints, doc_ids: Ints) -> npt.NDArray[np.int32]:
@@ -237,8 +246,17 @@ def _of_documents(task: ShardTask, columns: list[str], ids: Ints, part: Part | N
 def _without_exact(task: ShardTask, ids: Ints) -> Ints:
     if task.exact is None:
         return ids
-    dropped = read_scratch(task.root, task.exact)["doc_id"].to_numpy()
-    return ids[~np.isin(ids, dropped)]
+    return ids[~np.isin(ids, _of_kind(task.root, task.exact, DROP)["doc_id"])]
+
+
+def _of_kind(root: str, name: str | None, kind: int) -> dict[str, Ints]:
+    """Return the columns of the links of one kind in a scratch file, sorted by doc_id as they were written."""
+    columns = ("doc_id", "other", "jaccard_ppm", "flags")
+    if name is None:
+        return {column: np.empty(0, np.int64) for column in columns}
+    links = read_scratch(root, name)
+    of_kind = links["kind"].to_numpy() == kind
+    return {column: links[column].to_numpy()[of_kind] for column in columns}
 
 
 def _texts_of(task: ShardTask, ids: Ints) -> Iterator[pa.Array]:

@@ -11,10 +11,13 @@ from curation.commits import Manifest
 from curation.errors import IntegrityError
 from curation.latest import Latest, read_latest
 from curation.ledger import Entry, ledger
+from curation.lookup import Folder
 from curation.registry import read_registry
 from curation.report.contamination import Contamination, contamination
+from curation.report.duplicates import Duplicates, duplicates
 from curation.report.funnel import Step, funnel, removals, sources
 from curation.report.mixture import Ingredient, mixture
+from curation.report.quality import quality_card
 from curation.shards.blend import Blend
 from curation.shards.sidecar import Shards
 
@@ -50,8 +53,10 @@ class Report:
     software: Mapping[str, str]
     shards: Shards | None
     shards_folder: str | None
+    quality: Mapping[str, Any] | None  # the classifier's card, see curation.report.quality
     training_tokens: int | None  # the length of training that epochs are counted for
-    contamination: Contamination | None = None
+    contamination: Contamination | None
+    duplicates: Duplicates | None
 
     @property
     def balanced(self) -> bool:
@@ -82,7 +87,9 @@ class Report:
             "sources": {source: [step.to_json() for step in steps] for source, steps in self.by_source.items()},
             "mixture": [ingredient.to_json() for ingredient in self.mixture],
             **rows,
+            "quality_model": self.quality,
             "contamination": self.contamination.to_json() if self.contamination is not None else None,
+            "duplicates": self.duplicates.to_json() if self.duplicates is not None else None,
             "stages": [vars(stage) for stage in self.stages],
             "software": dict(self.software),
         }
@@ -96,7 +103,8 @@ def collect(root: str) -> Report:
         IntegrityError: a committed file is missing or changed.
     """
     latest = read_latest(root)
-    names = {number: name for name, number in read_registry(root).numbers.items()}
+    registry = read_registry(root)
+    names = {number: name for name, number in registry.numbers.items()}
     entries = tuple(ledger(root, latest.manifests, names))
     found = _in_order(sources(entries), [names[number] for number in sorted(names)])
     folder = _shards_folder(latest)
@@ -114,8 +122,10 @@ def collect(root: str) -> Report:
         _software(latest),
         shards,
         folder,
+        quality_card(latest.manifests),
         blend.training_tokens if blend is not None else None,
         contamination(latest.manifests.get("decontaminate")),
+        duplicates(Folder(root, latest.manifests, registry)),
     )
 
 

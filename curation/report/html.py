@@ -12,6 +12,7 @@ from curation import storage
 from curation.report.contents import Report, collect
 from curation.report.funnel import Size, Step, removals
 from curation.report.numbers import bytes_text, percent, share
+from curation.report.quality import accuracies, people
 
 FILE = "report.html"
 _TOP = 3  # reasons named beside a stage or a source; the rest stands in the table of reasons
@@ -44,7 +45,7 @@ def render(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"bytes": bytes_text, "percent": percent, "count": _count}
+    environment.filters |= {"bytes": bytes_text, "percent": percent, "count": _count, "similarity": "{:.2f}".format}
     return environment.get_template(FILE).render(**_view(report))
 
 
@@ -69,7 +70,11 @@ def _view(report: Report) -> dict[str, Any]:
         "reasons": _summed(drops),
         "drops": drops,
         "quarantine": quarantine,
+        "accuracies": accuracies(report.quality or {}),
+        "people": people(report.quality or {}),
         "problems": [(e.stage, e.source, problem) for e in report.entries for problem in e.problems],
+        "duplicates": report.duplicates,
+        "curve": [(at, chance, Bar(chance)) for at, chance in report.duplicates.curve] if report.duplicates else [],
         "share": share,
     }
 

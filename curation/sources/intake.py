@@ -17,14 +17,19 @@ from curation.errors import InfrastructureError
 from curation.identity import coin, doc_key
 from curation.quarantine import guarded
 from curation.reasons import Drop
-from curation.recipe import Recipe, Source, readings
+from curation.recipe import Container, Recipe, Source, readings
 from curation.registry import InputFile
+from curation.sources.block_list import BlockList
 from curation.sources.options import ReaderOptions
+from curation.sources.pg19 import read_books
+from curation.sources.pile import canonical_set_name
 from curation.sources.registry import read_file
 from curation.sources.sealing import DocumentRow, QuarantineWriter, ShardWriter, document_row
-from curation.sources.units import BadUnit, FileEnd, Record, Skipped
+from curation.sources.units import BadUnit, Dropped, FileEnd, Record, Skipped
+from curation.sources.witness import Witness
 from curation.stages import Unit
 from curation.text.pipeline import document_text
+from curation.text.sandbox import Sandbox
 
 _FILE_DAMAGE = ("truncated", "bomb")  # errors of a unit that put its whole file in doubt
 
@@ -82,6 +87,7 @@ def ingest_unit(task: UnitTask) -> Commit:
         for writer in intake.shards.values():
             stack.enter_context(writer)
         stack.enter_context(intake.quarantine)
+        stack.enter_context(intake.sandbox)
         for file in task.unit.files:
             intake.read(file)
     parts = [part for writer in intake.shards.values() for part in writer.parts]
@@ -100,13 +106,16 @@ class _Intake:
             for source in task.sources
         }
         self.quarantine = QuarantineWriter(task.root, task.unit)
+        self.sandbox = Sandbox(task.recipe.limits.max_cpu_seconds)
         self._select = _selector(task)
+        self._blocked = {source.name: _block_list(task, source) for source in task.sources}
+        self._options = _options(task)
 
     def read(self, file: InputFile) -> None:
         """Take in one file, event by event."""
         skipped: Counter[str] = Counter()
         record_bytes, damaged = 0, False
-        for event in _events(self.task, file):
+        for event in _events(self.task, file, self._options):
             if isinstance(event, Skipped):
                 skipped[event.kind] += event.bytes
             elif isinstance(event, FileEnd):
@@ -117,12 +126,14 @@ class _Intake:
                 damaged |= isinstance(event, BadUnit) and event.error in _FILE_DAMAGE
                 self._take(file, event)
 
-    def _take(self, file: InputFile, unit: Record | BadUnit) -> None:
+    def _take(self, file: InputFile, unit: Record | BadUnit | Dropped) -> None:
         source = self._select(unit)
         name = source.name if source is not None else self.task.unit.group
         self.account.receive(name, unit.raw_bytes)
         if isinstance(unit, BadUnit):
             self._refuse(name, file, unit)
+        elif isinstance(unit, Dropped):
+            self.account.drop(name, Drop(unit.reason), unit.raw_bytes)
         elif source is None:
             self.account.drop(name, Drop.NOT_SELECTED, unit.raw_bytes)
         else:
@@ -133,6 +144,9 @@ class _Intake:
         if source.sample < 1 and coin(self.task.recipe.seed, key, "sample") >= source.sample:
             self.account.drop(source.name, Drop.NOT_SAMPLED, record.raw_bytes)
             return
+        if self._blocked[source.name].blocks(record.url):
+            self.account.drop(source.name, Drop.REMOVAL_LIST, record.raw_bytes)
+            return
         made = guarded(lambda record: self._text(source, record), record)
         if isinstance(made, BadUnit):
             self._refuse(source.name, file, made)
@@ -141,7 +155,8 @@ class _Intake:
         self.shards[source.name].add(file, key, record, made)
 
     def _text(self, source: Source, record: Record) -> DocumentRow:
-        document = document_text(
+        make = document_text if record.form == "text" else self.sandbox.document_text
+        document = make(
             record,
             extract=source.extract,
             repair=source.repair,
@@ -155,20 +170,44 @@ class _Intake:
         self.quarantine.add(source, file, unit)
 
 
-def _events(task: UnitTask, file: InputFile) -> Iterator[Any]:
-    reading = next(reading for reading in readings(task.recipe) if reading.name == task.unit.group)
-    url, options = storage.join(task.input_root, file.uri), ReaderOptions(text_field=reading.text_field)
+def _events(task: UnitTask, file: InputFile, options: ReaderOptions) -> Iterator[Any]:
+    reading = _reading(task)
+    url = storage.join(task.input_root, file.uri)
+    witness = Witness(file, url)
     try:
-        yield from read_file(reading.reader or "", url, storage.open_raw, task.recipe.limits, options)
+        for event in read_file(reading.reader or "", url, witness.open, task.recipe.limits, options):
+            if isinstance(event, FileEnd):
+                witness.check()
+            yield event
     except FileNotFoundError:
         raise InfrastructureError(f"{file.uri}: registered, and not there any more below the input root") from None
 
 
-def _selector(task: UnitTask) -> Callable[[Record | BadUnit], Source | None]:
+def _reading(task: UnitTask) -> Container | Source:
+    return next(reading for reading in readings(task.recipe) if reading.name == task.unit.group)
+
+
+def _options(task: UnitTask) -> ReaderOptions:
+    reading = _reading(task)
+    if not isinstance(reading, Source):
+        return ReaderOptions(text_field=reading.text_field)
+    books = read_books(_asset(task, reading.books)) if reading.books else {}
+    return ReaderOptions(reading.text_field, document_boundary=reading.document_boundary, books=books)
+
+
+def _block_list(task: UnitTask, source: Source) -> BlockList:
+    return BlockList.parse(_asset(task, source.url_block_list)) if source.url_block_list else BlockList()
+
+
+def _asset(task: UnitTask, path: str) -> bytes:
+    return storage.read_bytes(storage.resolve(task.input_root, path))
+
+
+def _selector(task: UnitTask) -> Callable[[Record | BadUnit | Dropped], Source | None]:
     """Return what tells a unit's source; a bad unit of a container belongs to no source."""
     if task.sources[0].from_ is None:
         return lambda unit: task.sources[0]
-    by_set = {name: source for source in task.sources for name in source.select}
+    by_set = {canonical_set_name(name): source for source in task.sources for name in source.select}
     return lambda unit: by_set.get(unit.set_name or "") if isinstance(unit, Record) else None
 
 

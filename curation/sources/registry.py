@@ -11,7 +11,25 @@ from typing import BinaryIO
 
 from curation.errors import RecipeError
 from curation.limits import Limits
-from curation.sources import jsonl, parquet, pile, tar_text, text_tree, warc
+from curation.sources import (
+    arc,
+    archived,
+    arxiv,
+    cc_stories,
+    github,
+    jsonl,
+    nih_exporter,
+    parquet,
+    pg19,
+    pile,
+    pubmed,
+    realnews,
+    stack_exchange,
+    tar_text,
+    text_tree,
+    warc,
+    wikipedia,
+)
 from curation.sources.options import ReaderOptions
 from curation.sources.units import Event
 
@@ -41,6 +59,90 @@ class Reader:
 
 READERS: Mapping[str, Reader] = MappingProxyType(
     {
+        "arc": Reader(
+            arc.read,
+            f"ARC 1 and 2; {_ANY_COMPRESSION}",
+            "url, timestamp; HTTP status, content type and language",
+            "no record ids; lengths of -1 and dates that are none occur; types told as in warc",
+            "pages belong to their authors",
+        ),
+        "archive": Reader(
+            archived.read_jsonl_archive,
+            f"JSON lines in a tar or zip (OpenWebText2, lm_dataformat), or alone; {_ANY_COMPRESSION}",
+            "as jsonl; member name",
+            "multi-frame zstd members; other members are skipped and counted; zip needs a seekable stream",
+            "OpenWebText2: text of linked pages, by their authors; the collection is MIT",
+        ),
+        "texts": Reader(
+            archived.read_texts,
+            f"texts and JSON lines in a tar or zip (Stack Exchange, processed), or a text alone; {_ANY_COMPRESSION}",
+            "member name",
+            "members by suffix; encrypted members, links and names that leave their folder are refused",
+            "Stack Exchange: CC BY-SA, attribution needed",
+        ),
+        "stack_exchange": Reader(
+            stack_exchange.read,
+            f"Posts.xml inside a site's .7z, or alone; {_ANY_COMPRESSION}",
+            "question id, title, tags, score, number of answers, licence; timestamp of the question",
+            "answers joined to questions through temporary files; .7z needs a seekable stream; rows in no order",
+            "CC BY-SA 2.5 to 4.0 by date of the post, named in the record",
+        ),
+        "wikipedia": Reader(
+            wikipedia.read,
+            f"pages-articles XML, multistream or not; {_ANY_COMPRESSION}",
+            "title, url, page and revision id, timestamp of the revision",
+            "wikitext becomes prose; namespace 0 without redirects; the export version in the namespace changes",
+            "CC BY-SA 4.0, attribution needed",
+        ),
+        "pubmed": Reader(
+            pubmed.read,
+            f"baseline and update XML; {_ANY_COMPRESSION}",
+            "title, timestamp, PMID, PMC id, language, journal",
+            "labelled sections, inline markup; copyright left out; citations without an abstract are skipped",
+            "abstracts may be their publishers'; NLM's terms apply to the files",
+        ),
+        "nih_exporter": Reader(
+            nih_exporter.read,
+            "RePORTER and CRISP abstracts: CSV inside a zip, or alone",
+            "application id",
+            "bytes of several encodings in one file; phrases of the form are taken off; abstracts repeat over years",
+            "works of the US government or of its grantees; published by NIH",
+        ),
+        "pg19": Reader(
+            pg19.read,
+            f"one book per file, folders train, validation, test; metadata.csv beside them; {_ANY_COMPRESSION}",
+            "book id; title and year where the recipe names metadata.csv as `books`",
+            "validation and test are dropped as not_selected; metadata.csv has no header line",
+            "public domain in the USA (published before 1919)",
+        ),
+        "arxiv": Reader(
+            arxiv.read,
+            "bulk source tars of gzipped papers; a paper's .gz, .tar.gz or .tex",
+            "arXiv id, url",
+            "type told by bytes; often Latin-1; main file by documentclass, inputs followed; PDF-only papers skipped",
+            "per paper; most grant arXiv a licence to distribute only",
+        ),
+        "github": Reader(
+            github.read,
+            f"the Pile's JSON lines; tars and zips of repositories; {_ANY_COMPRESSION}",
+            "repository and path; of the Pile's records what can be trusted",
+            "binary, generated and vendored files and those of the Pile's filters are skipped and counted by kind",
+            "that of each repository",
+        ),
+        "realnews": Reader(
+            realnews.read,
+            f"realnews.jsonl, alone or in the release's tar; {_ANY_COMPRESSION}",
+            "url, title, date as YYYY-MM-DD, authors, domain, status, crawl date, split",
+            "one newline per paragraph (rule realnews_paragraphs); split is a random draw",
+            "articles belong to their publishers; the release is for research",
+        ),
+        "cc_stories": Reader(
+            cc_stories.read,
+            f"text with one sentence per line, JSON lines, tar or zip; {_ANY_COMPRESSION}",
+            "none",
+            "spaces of a tokeniser (rule stories_detokenise); mirrors end stories differently: `document_boundary`",
+            "pages belong to their authors",
+        ),
         "jsonl": Reader(
             jsonl.read,
             f"one JSON object (or bare string) per LF-ended line; {_ANY_COMPRESSION}",

@@ -4,12 +4,17 @@ import re
 import tarfile
 from dataclasses import dataclass
 
+from curation.limits import is_safe_member_name
+
 BLOCK = tarfile.BLOCKSIZE
 REGULAR = (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.CONTTYPE)
 LINKS = (tarfile.LNKTYPE, tarfile.SYMTYPE)
 LONG_NAME = tarfile.GNUTYPE_LONGNAME
 PAX = (tarfile.XHDTYPE, tarfile.SOLARIS_XHDTYPE)
 EXTENDED = (LONG_NAME, tarfile.GNUTYPE_LONGLINK, tarfile.XGLTYPE, *PAX)
+
+# Directories and links carry no data, whatever their size field says (as in the standard library).
+WITH_DATA = (*REGULAR, tarfile.GNUTYPE_SPARSE, *EXTENDED)
 
 _MAGIC, _MAGIC_OFFSET = b"ustar", 257
 _PAX_RECORD = re.compile(rb"([1-9][0-9]{0,8}) ([^=\n]+)=")
@@ -70,6 +75,21 @@ def override(header: Header, overrides: dict[str, str]) -> Header:
         tarfile.GNUTYPE_SPARSE if "sparse" in overrides else header.kind,
         int(size) if known else header.size,
     )
+
+
+def problem(header: Header) -> str | None:
+    """Return the code of what makes a member unsafe, None if nothing does."""
+    if not is_safe_member_name(header.name):
+        return "name"
+    if header.kind in LINKS:
+        return "link"
+    if header.kind == tarfile.GNUTYPE_SPARSE:
+        return "sparse"
+    if header.kind in EXTENDED:
+        return "extended_header"
+    if header.kind != tarfile.DIRTYPE and header.kind not in REGULAR:
+        return "device"
+    return None
 
 
 def printable(name: str) -> str:

@@ -10,7 +10,7 @@ import tarfile
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from curation.limits import MIB, Limits, is_safe_member_name
+from curation.limits import MIB, Limits
 from curation.sources import tar_headers as headers
 from curation.sources.compression import Expanded
 from curation.sources.options import ReaderOptions
@@ -78,11 +78,11 @@ class _Archive:
     def _member(self, header: Header) -> Event:
         """Consume one member and say what it is."""
         window, limit = self._window, self._limits.max_document_bytes
-        problem = _problem(header)
+        problem = headers.problem(header)
         wanted = problem is None and header.kind in headers.REGULAR and header.name.endswith(self._suffixes)
         digest = self._take_header()
         keep = wanted and header.size <= limit
-        content, complete = self._take(header.padded_size if header.kind in _WITH_DATA else 0, digest, keep)
+        content, complete = self._take(header.padded_size if header.kind in headers.WITH_DATA else 0, digest, keep)
         if not complete:
             return self._lose("truncated", "member", digest)
         offset, raw_bytes = window.close_span()
@@ -147,22 +147,3 @@ class _Archive:
     def _next_ordinal(self) -> int:
         self._ordinal += 1
         return self._ordinal - 1
-
-
-# Directories and links carry no data, whatever their size field says (as in the standard library).
-_WITH_DATA = (*headers.REGULAR, tarfile.GNUTYPE_SPARSE, *headers.EXTENDED)
-
-
-def _problem(header: Header) -> str | None:
-    """Return the code of what makes a member unsafe, None if nothing does."""
-    if not is_safe_member_name(header.name):
-        return "name"
-    if header.kind in headers.LINKS:
-        return "link"
-    if header.kind == tarfile.GNUTYPE_SPARSE:
-        return "sparse"
-    if header.kind in headers.EXTENDED:
-        return "extended_header"
-    if header.kind != tarfile.DIRTYPE and header.kind not in headers.REGULAR:
-        return "device"
-    return None

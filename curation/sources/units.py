@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Literal
 
-Form = Literal["text", "html"]
+Form = Literal["text", "html", "html_fragment", "wikitext", "latex"]
+DropReason = Literal["orphan_part", "not_selected"]
 Coordinates = Literal["file", "stream"]
 UnitErrorClass = Literal["decode", "parse", "truncated", "bomb", "unsafe_member", "too_large", "crash", "timeout"]
 
@@ -28,7 +29,7 @@ class Record:
         offset: where the unit begins (see the module's coordinates).
         raw_bytes: how long it is there, framing included.
         content: text, or bytes that still need a charset.
-        form: what `content` is written in.
+        form: what `content` is written in; a page ("html") has a main text to be found, a fragment is all text.
         metadata: everything else the record carried; keys are strings, values are JSON values.
         set_name: canonical name of the Pile set, where the container names one.
         damage: what was wrong around or inside the record, None if nothing: "truncated" (its writer cut it short),
@@ -78,6 +79,17 @@ class BadUnit:
 
 
 @dataclass(frozen=True, slots=True)
+class Dropped:
+    """A unit that is whole and yet no document, for a reason its format knows: an answer without its question."""
+
+    ordinal: int
+    member: str
+    offset: int
+    raw_bytes: int
+    reason: DropReason
+
+
+@dataclass(frozen=True, slots=True)
 class Skipped:
     """Bytes that are no unit: framing, padding, records of a kind that holds no text. `kind` names the counter."""
 
@@ -104,8 +116,8 @@ class FileEnd:
     damaged_regions: int
 
 
-Unit = Record | BadUnit
-Event = Record | BadUnit | Skipped | FileEnd
+Unit = Record | BadUnit | Dropped
+Event = Record | BadUnit | Dropped | Skipped | FileEnd
 Events = Iterator[Event]
 
 

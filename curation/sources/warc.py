@@ -49,8 +49,13 @@ def read(raw: BinaryIO, uri: str, limits: Limits, options: ReaderOptions) -> Ite
     Raises:
         OSError: storage failed.
     """
+    yield from events_of(read_records(Expanded(raw, uri, limits), limits.max_document_bytes), limits)
+
+
+def events_of(records: Iterator[WarcRecord | LostRegion | Skipped | FileEnd], limits: Limits) -> Iterator[Event]:
+    """Yield what the records of a file are: documents, bad units, or skipped and counted by kind."""
     ordinal = 0
-    for item in read_records(Expanded(raw, uri, limits), limits.max_document_bytes):
+    for item in records:
         if isinstance(item, Skipped | FileEnd):
             yield item
             continue

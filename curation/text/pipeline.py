@@ -8,6 +8,7 @@ from curation.text.charset import Decoded, decode_markup, decode_text
 from curation.text.clean import clean as apply_rules
 from curation.text.extract import UNKNOWN_LANGUAGE, language_of_markup
 from curation.text.extract import extract as extract_main_text
+from curation.text.markup import text_of_markup
 from curation.text.repair import repair as repair_text
 
 _BINARY_PARTS = 20  # a text of which more than a twentieth could not be read, or is NUL, is no text
@@ -61,6 +62,7 @@ def document_text(
             if hint not in languages:
                 return DocumentText("", hint, decoded.charset, unwanted_language=True)
         text = extract_main_text(text, extract, "en" if hint in ("", UNKNOWN_LANGUAGE) else hint)
+    text = text_of_markup(text, record.form)
     kinds = ("charset",) if decoded.replaced else ()
     if repair:
         repaired = repair_text(text)

@@ -21,6 +21,7 @@ import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
 from curation.errors import InfrastructureError, RecipeError
+from curation.text.normalise import head, normalise, normalise_all
 
 POSITIVE, NEGATIVE = "__label__positive", "__label__negative"
 MAX_SCORED_KIB = 64  # about 10,000 words: a book is judged by its beginning
@@ -55,30 +56,9 @@ class Parameters(BaseModel):
     min_count: int = Field(default=5, ge=1, description="words that occur less often have no vector of their own")
 
 
-def normalise(text: str) -> str:
-    """Return the text in lower case on one line, words separated by one space; applying it twice changes nothing.
-
-    What fastText would read as a command becomes a space: `__label__` (a label), `</s>` (end of the example), NUL.
-
-    >>> normalise("  The\\r\\nCat\\u00a0__label__positive </s>")
-    'the cat positive'
-    """
-    lowered = text.lower()
-    for command in ("__label__", _END_OF_EXAMPLE, "\0"):
-        lowered = lowered.replace(command, " ")
-    return " ".join(lowered.split())
-
-
 def prepare(text: str, max_kib: int = MAX_SCORED_KIB) -> str:
     """Return what the classifier sees of a text: its first `max_kib` KiB of UTF-8, normalised."""
     return normalise(head(text, max_kib * 1024))
-
-
-def head(text: str, max_bytes: int) -> str:
-    """Return the longest beginning of a text that has at most `max_bytes` bytes in UTF-8; no code point is halved."""
-    if len(text) * 4 <= max_bytes:
-        return text
-    return text[:max_bytes].encode()[:max_bytes].decode("utf-8", "ignore")
 
 
 def train(examples: Iterable[tuple[str, bool]], parameters: Parameters, path: Path) -> None:
@@ -161,7 +141,7 @@ class Model:
         """
         scores = np.zeros(len(texts), np.int32)
         for start in range(0, len(texts), _BATCH):
-            lines = [prepare(text, max_scored_kib) for text in texts.slice(start, _BATCH).to_pylist()]
+            lines = normalise_all(texts.slice(start, _BATCH), max_scored_kib * 1024)
             scores[start : start + len(lines)] = list(self._score_lines(lines))
         return pa.array(scores)
 

@@ -10,19 +10,24 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
+from urllib.parse import urlsplit
 
 import orjson
 import pyarrow as pa
+from xxhash import xxh3_64_intdigest
 
 from curation.identity import coin
 from curation.parts import Part, read_batches, write_part
 from curation.shards_table import Shard
 from curation.text.quality import prepare
-from schemas.tables import SAMPLE
+from curation.text.signals import compute
+from schemas.tables import LAYOUT, SAMPLE
 
 HELD_OUT_SHARE = 0.1  # of the sample, to measure the classifier on (paper: 10 %)
 _OVERDRAW = 2.0  # first guess at documents looked at per document drawn; doubled until enough pass
 _BUCKETS = 64  # files a sample is shuffled through; one of them is held in memory at a time
+
+_PLACE = ("url", "uri", "member", "doc_key")
 
 Passes = Callable[[pa.RecordBatch], Sequence[bool]]
 
@@ -68,43 +73,51 @@ def write_sample(root: str, shard: Shard, label: str, drawn: Sequence[int], seed
     """Write the drawn documents of a shard as the classifier sees them."""
     wanted = set(drawn)
     batches = []
-    for batch in read_batches(root, shard.part, ["doc_id", "doc_key", "text"]):
-        rows = [row for row in zip(*(c.to_pylist() for c in batch.columns), strict=True) if row[0] in wanted]
+    for batch in read_batches(root, shard.part, ["doc_id", "doc_key", "url", "uri", "member", "text"]):
+        rows = batch.filter(pa.array([doc_id in wanted for doc_id in batch["doc_id"].to_pylist()]))
+        origins = [_origin(*place) for place in zip(*(rows[name].to_pylist() for name in _PLACE), strict=True)]
+        measured = compute(rows["text"])
         columns: list[Any] = [
-            [doc_id for doc_id, _, _ in rows],
-            [label] * len(rows),
-            [coin(seed, key, "held_out") < HELD_OUT_SHARE for _, key, _ in rows],
-            [prepare(text, max_kib) for _, _, text in rows],
+            rows["doc_id"],
+            [label] * rows.num_rows,
+            [coin(seed, key, "held_out") < HELD_OUT_SHARE for key in rows["doc_key"].to_pylist()],
+            [coin(seed, xxh3_64_intdigest(origin.encode()), "origin_held_out") < HELD_OUT_SHARE for origin in origins],
+            *(measured[name] for name in LAYOUT),
+            [prepare(text, max_kib) for text in rows["text"].to_pylist()],
         ]
-        arrays = [pa.array(values, about.type) for values, about in zip(columns, SAMPLE, strict=True)]
+        arrays = [
+            values if isinstance(values, pa.Array) else pa.array(values, about.type)
+            for values, about in zip(columns, SAMPLE, strict=True)
+        ]
         batches.append(pa.RecordBatch.from_arrays(arrays, schema=SAMPLE))
     facts = {"shard": shard.shard, "source": shard.source, "label": label}
     return write_part(root, "quality_model", "sample", f"{shard.shard}-{label}", batches, facts)
 
 
-def shuffled(root: str, parts: Iterable[Part], seed: int) -> Iterator[tuple[str, bool]]:
-    """Yield (text, whether positive) of the training documents in the order of their coins.
+def _origin(url: str | None, uri: str, member: str, doc_key: int) -> str:
+    """Return what documents share that one may know by heart: a host, a member of an archive; else itself alone."""
+    host = urlsplit(url).hostname if url and "[" not in url else None
+    return host or (f"{uri}:{member}" if member else f"{uri}:{doc_key}")
+
+
+def shuffled(
+    root: str, parts: Iterable[Part], seed: int, fold: str = "held_out", permuted: bool = False
+) -> Iterator[tuple[str, bool]]:
+    """Yield (text, whether positive) of the documents outside a fold in the order of their coins.
+
+    `fold` is held_out or origin_held_out. With `permuted`, a coin says what is positive.
 
     Texts go through temporary files, so that memory is one file of about a 64th of the sample.
     """
     with tempfile.TemporaryDirectory() as folder:
         files: list[IO[bytes]] = [open(f"{folder}/{number}", "w+b") for number in range(_BUCKETS)]  # noqa: SIM115
         try:
-            _scatter(root, parts, seed, files)
+            _scatter(root, parts, seed, files, fold, permuted)
             for file in files:
                 yield from _gather(file)
         finally:
             for file in files:
                 file.close()
-
-
-def held_out(root: str, parts: Iterable[Part]) -> Iterator[tuple[pa.Array, list[bool]]]:
-    """Yield (texts, whether positive) of the documents kept back from training, batch by batch."""
-    for part in parts:
-        for batch in read_batches(root, part, ["label", "held_out", "text"]):
-            kept = batch.filter(batch["held_out"])
-            if kept.num_rows:
-                yield kept["text"], [label == "positive" for label in kept["label"].to_pylist()]
 
 
 def drawn_counts(parts: Iterable[Part]) -> Mapping[str, int]:
@@ -115,14 +128,16 @@ def drawn_counts(parts: Iterable[Part]) -> Mapping[str, int]:
     return counts
 
 
-def _scatter(root: str, parts: Iterable[Part], seed: int, files: Sequence[IO[bytes]]) -> None:
+def _scatter(
+    root: str, parts: Iterable[Part], seed: int, files: Sequence[IO[bytes]], fold: str, permuted: bool
+) -> None:
     for part in parts:
-        for batch in read_batches(root, part):
+        for batch in read_batches(root, part, ["doc_id", "label", fold, "text"]):
             for doc_id, label, out, text in zip(*(c.to_pylist() for c in batch.columns), strict=True):
                 if not out:
                     place = coin(seed, doc_id, "training_order")
-                    line = orjson.dumps([place, doc_id, label == "positive", text])
-                    files[int(place * _BUCKETS)].write(line + b"\n")
+                    positive = coin(seed, doc_id, "permuted_label") < 0.5 if permuted else label == "positive"
+                    files[int(place * _BUCKETS)].write(orjson.dumps([place, doc_id, positive, text]) + b"\n")
 
 
 def _gather(file: IO[bytes]) -> Iterator[tuple[str, bool]]:

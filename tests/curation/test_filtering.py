@@ -16,7 +16,7 @@ from curation.reasons import Drop, Fate
 from schemas.tables import SIGNAL_FIELDS, VERDICTS
 
 COLUMNS = [field.name for field in SIGNAL_FIELDS]
-GOOD: dict[str, Any] = dict.fromkeys(COLUMNS, 1000) | {
+GOOD: dict[str, Any] = dict.fromkeys([*COLUMNS, "tokens_exact"], 1000) | {
     "language": "en",
     "language_ppm": 990_000,
     "hint": "",
@@ -42,6 +42,7 @@ def evidence(*documents: dict[str, Any]) -> Evidence:
     language = {
         "language": pa.array(columns["language"], pa.string()),
         "language_ppm": pa.array(columns["language_ppm"], pa.int32()),
+        "tokens_exact": pa.array(columns["tokens_exact"], pa.int64()),
     }
     return Evidence(
         signals=pa.RecordBatch.from_pydict(language | numbers),

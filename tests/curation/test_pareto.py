@@ -83,3 +83,20 @@ def test_a_perfect_score_is_kept_whatever_the_coin() -> None:
 
 def test_a_coin_equal_to_the_probability_does_not_keep() -> None:
     assert pareto.pareto_keeps([0, 0], 3.0, [0.125, 0.124999999]).tolist() == [False, True]
+
+
+def test_a_solved_alpha_keeps_the_goal_and_the_next_step_less() -> None:
+    tokens = np.random.default_rng(1).integers(0, 1000, 50)
+    for goal in (1_000, 5_000, 20_000):
+        alpha = pareto.solve_alpha(tokens, goal)
+        assert pareto.expected_tokens(tokens, alpha) >= goal > pareto.expected_tokens(tokens, alpha + 1e-4)
+
+
+def test_a_goal_out_of_reach_gives_the_alpha_at_the_end_of_the_scale() -> None:
+    assert pareto.solve_alpha([10, 10], 1e9) == 1e-4
+    assert pareto.solve_alpha([10, 10], 1e-40) == pareto.MAX_ALPHA
+
+
+def test_a_larger_goal_never_gives_a_larger_alpha_and_so_keeps_whatever_a_smaller_one_kept() -> None:
+    alphas = [pareto.solve_alpha(np.arange(100), goal) for goal in (500, 1000, 2000, 4000)]
+    assert alphas == sorted(alphas, reverse=True)

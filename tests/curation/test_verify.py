@@ -168,7 +168,7 @@ def test_shards_json_and_sidecars_must_agree_with_the_commits(work: WorkFolder) 
 
 def test_a_lost_register_is_told_when_the_ledger_needs_it(work: WorkFolder) -> None:
     Path(work.url("registry/00000.parquet")).unlink()
-    assert any("the ledger cannot be drawn up" in problem for problem in problems(verify(work.root)))
+    assert any("ledger, source 0: in" in problem for problem in problems(verify(work.root)))
 
 
 def flip(path: Path, offset: int) -> None:

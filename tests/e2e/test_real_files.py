@@ -17,7 +17,7 @@ shard_mib = 8
 [[source]]
 name = "warc"
 reader = "warc"
-inputs = ["warc/**/*.warc*", "warc/**/*.arc*", "warc/**/*.open", "warc/**/*.wet*"]
+inputs = ["warc/**/*.warc*", "warc/**/*.open", "warc/**/*.wet*"]
 extract = "resiliparse"
 max_quarantine_fraction = 1.0
 
@@ -29,14 +29,41 @@ inputs = ["sources/novels/*.txt", "sources/wikitext2/*.txt"]
 [[source]]
 name = "jsonl"
 reader = "jsonl"
-inputs = ["sources/**/*.jsonl", "quality/*.jsonl*", "encoding/**/*.jsonl*"]
+inputs = ["sources/*.jsonl", "quality/*.jsonl*", "neardup/**/*.jsonl*"]
+exclude = ["neardup/planted/*"]
 max_quarantine_fraction = 1.0
 
 [[source]]
-name = "other"
-reader = "text"
-inputs = ["sources/**/*.zip", "sources/**/*.xml*", "sources/**/*.bz2", "sources/**/*.nxml"]
-max_quarantine_fraction = 1.0
+name = "arc"
+reader = "arc"
+inputs = ["warc/**/*.arc*"]
+extract = "trafilatura"
+
+[[source]]
+name = "realnews"
+reader = "realnews"
+inputs = ["sources/realnews/*.jsonl"]
+clean = ["realnews_paragraphs"]
+
+[[source]]
+name = "wikipedia"
+reader = "wikipedia"
+inputs = ["sources/wikipedia/*.bz2"]
+
+[[source]]
+name = "stack-exchange"
+reader = "stack_exchange"
+inputs = ["sources/stackexchange/Posts.xml"]
+
+[[source]]
+name = "pubmed"
+reader = "pubmed"
+inputs = ["sources/pubmed/*.xml"]
+
+[[source]]
+name = "zips"
+reader = "texts"
+inputs = ["sources/**/*.zip", "encoding/**/*.zip", "encoding/**/*.tar*"]
 
 [dedup]
 """
@@ -51,5 +78,7 @@ def test_all_real_files_end_with_a_balanced_ledger(tmp_path: Path) -> None:
     lines = ledger.ledger(str(tmp_path / "work"), latest.manifests, names)
     assert [line.problems for line in lines if line.problems] == []
     kept = {line.source: line.out.units for line in lines if line.stage == "tokenize"}
-    assert set(kept) == {"warc", "novels", "jsonl", "other"}
     assert kept["novels"] == 26
+    assert kept["wikipedia"] == 111
+    assert kept["stack-exchange"] > 150
+    assert {"warc", "jsonl", "realnews", "pubmed", "zips"} <= set(kept)

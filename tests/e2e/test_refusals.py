@@ -1,5 +1,6 @@
 """Runs that must stop: damaged commits, too much quarantined, too much removed. What was committed stays as it was."""
 
+import argparse
 import json
 import shutil
 from dataclasses import asdict
@@ -13,7 +14,7 @@ from corpus import prose
 from curation import storage
 from curation.errors import DataBudgetError, IntegrityError
 from curation.explain import explain
-from jobs import cli
+from jobs import cli, job, pipeline
 
 
 def copied(finished: Finished, tmp_path: Path) -> Path:
@@ -97,6 +98,45 @@ def test_a_guard_stops_a_judge_before_it_commits(tmp_path: Path) -> None:
         run(recipe, tmp_path / "work", "--set", "max_removed.dedup=0.4")
     assert list((tmp_path / "work").glob("filter/manifests/*"))
     assert not list((tmp_path / "work").glob("dedup/manifests/*"))
+
+
+def test_a_guard_and_a_budget_hold_for_what_is_committed_too(tmp_path: Path) -> None:
+    recipe = few_broken(tmp_path, 13)
+    rows = (tmp_path / "a.jsonl").read_text().splitlines()
+    (tmp_path / "a.jsonl").write_text("\n".join([*rows[:600], *rows[:600], *rows[-13:]]) + "\n")
+    loose = ("--set", "source.a.max_quarantine_fraction=0.5")
+    run(recipe, tmp_path / "work", *loose)
+    with pytest.raises(DataBudgetError, match=r"max_removed\.dedup"):
+        run(recipe, tmp_path / "work", *loose, "--set", "max_removed.dedup=0.4")
+    with pytest.raises(DataBudgetError, match="13 of 1,213 units quarantined"):
+        run(recipe, tmp_path / "work")
+
+
+def opened(recipe: Path, work: Path) -> job.Job:
+    parser = argparse.ArgumentParser()
+    job.add_run_arguments(parser)
+    return job.open_job(parser.parse_args([str(recipe), "--work", str(work)]))
+
+
+def test_a_file_that_changes_between_planning_and_reading_is_refused(tmp_path: Path) -> None:
+    recipe = few_broken(tmp_path, 0)
+    planned = opened(recipe, tmp_path / "work")
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"the", b"teh"))  # the same size
+    with pytest.raises(IntegrityError, match=r"a\.jsonl changed while it was read"):
+        pipeline.run(planned)
+    assert not list((tmp_path / "work").glob("ingest/commits/*"))
+
+
+def test_planning_writes_nothing_and_the_work_folder_is_no_input(tmp_path: Path) -> None:
+    recipe = few_broken(tmp_path, 0)
+    recipe.write_text(recipe.read_text().replace('"a.jsonl"', '"**/*.json*"'))
+    work = tmp_path / "work"
+    assert [file.uri for file in opened(recipe, work).inputs.files] == ["a.jsonl"]
+    assert not work.exists()
+    work.mkdir()
+    (work / "latest.json").write_text("{}")
+    assert [file.uri for file in opened(recipe, work).inputs.files] == ["a.jsonl"]
 
 
 def test_a_second_run_warns_of_the_first(finished: Finished, capsys: pytest.CaptureFixture[str]) -> None:

@@ -90,6 +90,16 @@ def test_a_changed_value_reruns_what_depends_on_it(finished: Finished, change: s
     assert change.split("=")[0].rsplit(".", 1)[-1] in first.reason
 
 
+def test_a_changed_weight_changes_the_blend_and_runs_no_stage(finished: Finished) -> None:
+    blend = finished.work / str(finished.latest.manifests["tokenize"].notes["shards"]) / "blend.json"
+    before, standing = blend.read_bytes(), commits(finished.work)
+    run(finished.recipe, finished.work, "--set", "source.books.weight=0.1")
+    assert blend.read_bytes() != before
+    assert commits(finished.work) == standing
+    run(finished.recipe, finished.work)
+    assert blend.read_bytes() == before
+
+
 def test_a_changed_threshold_runs_as_planned(finished: Finished) -> None:
     before = commits(finished.work)
     run(finished.recipe, finished.work, "--set", "dedup.threshold=0.9")

@@ -20,7 +20,7 @@ from jobs.pipeline import StagePlan
 from tests.workfolder import WEB, WorkFolder, make_work_folder
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("plan", "run", "demo", "verify", "ledger", "explain", "report", "doctor")
+COMMANDS = ("plan", "run", "demo", "verify", "ledger", "explain", "duplicates", "report", "doctor")
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +57,7 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
         "contamination": sorted([*common, "--example", "--task"]),
         "ledger": common,
         "explain": sorted([*common, "--text"]),
+        "duplicates": common,
         "report": sorted([*common, "--output"]),
         "doctor": sorted([*common, "--master", "--spark", "--work"]),
     }

@@ -9,7 +9,9 @@ from curation.sources.registry import READERS, read_file
 
 
 def test_every_reader_says_what_a_user_must_know() -> None:
-    assert set(READERS) == {"jsonl", "pile", "parquet", "text", "tar_text", "warc"}
+    plain = {"jsonl", "pile", "parquet", "text", "tar_text", "warc", "arc", "archive", "texts"}
+    own = {"stack_exchange", "wikipedia", "pubmed", "nih_exporter", "pg19", "arxiv", "github", "realnews", "cc_stories"}
+    assert set(READERS) == plain | own
     for reader in READERS.values():
         assert all((reader.forms, reader.metadata, reader.quirks, reader.licence))
 
@@ -18,7 +20,7 @@ def test_an_unknown_reader_is_refused_before_anything_is_opened() -> None:
     def never(uri: str) -> io.BytesIO:
         raise AssertionError("opened")
 
-    with pytest.raises(RecipeError, match=r"no reader named 'word'.*jsonl, parquet"):
+    with pytest.raises(RecipeError, match=r"no reader named 'word'.*jsonl, nih_exporter, parquet"):
         read_file("word", "a.doc", never)
 
 

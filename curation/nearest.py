@@ -1,0 +1,60 @@
+"""The documents nearest to a threshold on both sides: what to read before trusting it."""
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from curation.errors import RecipeError
+from curation.lookup import Folder
+from curation.parts import read_batches
+from schemas.tables import SIGNAL_FIELDS
+
+_COLUMNS = ("language_ppm", *(field.name for field in SIGNAL_FIELDS))
+
+
+@dataclass(frozen=True)
+class Near:
+    """A document and its number."""
+
+    doc_id: int
+    source: str
+    locator: str
+    value: int
+
+
+def nearest(folder: Folder, column: str, threshold: int, count: int, source: str | None = None) -> list[list[Near]]:
+    """Return the `count` documents with the largest numbers up to the threshold, and those with the smallest above it.
+
+    The nearest come first, ties by doc_id. The numbers are those that the last run committed, of `quality_ppm` too.
+
+    Raises:
+        RecipeError: there is no such column.
+    """
+    if column != "quality_ppm" and column not in _COLUMNS:
+        near = get_close_matches(column, ["quality_ppm", *_COLUMNS], 1, 0)[0]
+        raise RecipeError(f"{column}: there is no such signal; did you mean {near}?")
+    sides = [
+        heapq.nsmallest(count, (row for row in _numbers(folder, column, source) if (row[0] > threshold) == above), key)
+        for above, key in ((False, _falling), (True, _rising))
+    ]
+    return [[Near(doc_id, name, folder.locator(doc_id), value) for value, doc_id, name in side] for side in sides]
+
+
+def _falling(row: tuple[int, int, str]) -> tuple[int, int]:
+    return -row[0], row[1]
+
+
+def _rising(row: tuple[int, int, str]) -> tuple[int, int]:
+    return row[0], row[1]
+
+
+def _numbers(folder: Folder, column: str, source: str | None) -> Iterator[tuple[int, int, str]]:
+    stage = "quality" if column == "quality_ppm" else "signals"
+    if stage not in folder.manifests:
+        raise RecipeError(f"{folder.root} has no {column}: its recipe has no [quality_model]")
+    for part in folder.manifests[stage].parts(stage):
+        if source in (None, part.facts["source"]):
+            for batch in read_batches(folder.root, part, ["doc_id", column]):
+                values, ids = batch[column].to_pylist(), batch["doc_id"].to_pylist()
+                yield from zip(values, ids, [part.facts["source"]] * len(ids), strict=True)
