@@ -143,13 +143,15 @@ def _add_run(one: argparse.ArgumentParser) -> None:
 
 
 def _plan(options: argparse.Namespace, console: Console) -> int:
-    from jobs import pipeline
+    from jobs import decontaminate, pipeline
 
-    steps = pipeline.plan(open_job(_with_work(options)))
+    job = open_job(_with_work(options))
+    steps, coming = pipeline.plan(job), decontaminate.preview(job)
     if options.json:
-        console.json([vars(step) for step in steps])
+        console.json([vars(step) | ({"would": coming} if step.stage == "decontaminate" else {}) for step in steps])
     else:
         shown.show_plan(console, steps)
+        contamination.show_preview(console, coming)
     return 0
 
 

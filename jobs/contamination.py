@@ -2,7 +2,7 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from curation import storage
 from curation.decontamination.audit import Audit, audit
@@ -77,11 +77,19 @@ def show_contamination(console: Console, found: Contamination) -> None:
     cells = [[cell["task"], cell["source"], *(f"{cell[name]:,}" for name in CELL)] for cell in found.matrix]
     console.lines([""])
     console.table(["task", "source", *(name.replace("_", " ") for name in CELL)], cells, right=range(2, 10))
-    total = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in found.total.items())
-    console.lines(["", total, f"n-grams set aside as phrases: {len(found.set_aside):,}", ""])
+    console.lines(["", _counted(found.total), f"n-grams set aside as phrases: {len(found.set_aside):,}", ""])
     most = sorted(found.most_found, key=lambda row: (-row["documents"], row["task"], row["row"]))[:_MOST]
     examples = [[row["task"], f"{row['row']}", f"{row['documents']:,}"] for row in most]
     console.table(["task", "example", "documents"], examples, right=(1, 2))
+
+
+def show_preview(console: Console, coming: Mapping[str, int] | None) -> None:
+    """Print what a planned decontaminate would do, if that can be known."""
+    console.lines([f"decontaminate would find: {_counted(coming)}"] if coming is not None else [])
+
+
+def _counted(counters: Mapping[str, int]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counters.items())
 
 
 def show_findings(console: Console, found: Sequence[Finding]) -> None:

@@ -2,8 +2,9 @@
 
 import functools
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ import pyarrow as pa
 
 from curation import commits, ledger, storage
 from curation.commits import Manifest
-from curation.decontamination.cuts import CutRule, judge
+from curation.decontamination.cuts import CutRule, Judgement, judge
 from curation.decontamination.frequency import document_counts, merge_counts, set_aside
 from curation.decontamination.index import Index
+from curation.decontamination.kernels import Hashes
 from curation.decontamination.summary import Phrases, summary
-from curation.decontamination.tally import cells, counters
+from curation.decontamination.tally import add, cells, counters
 from curation.judging import facts_of, judge_commit, passed_on
 from curation.parts import Part, part_from_json, read_table, write_part
 from curation.scratch import delete_scratch, read_scratch, write_scratch
@@ -43,7 +45,9 @@ def run(job: Job) -> Manifest:
     """Judge every document that the judge before keeps, and commit verdicts and cuts at once."""
     shards = job.shards()
     tasks = _tasks(job, shards)
-    phrases = _phrases(job, tasks)
+    counted = run_shards(job.spark, _count, tasks)
+    phrases = _phrases(job, tasks, [partial(_read_counts, job.root, name) for name in counted])
+    delete_scratch(job.root, counted)
     common = {p.generation: _hand_out(job, p) for p in phrases}
     judged = run_shards(job.spark, _judge, [replace(task, spared=common[task.shard.generation]) for task in tasks])
     parts = [part_from_json(part) for found in judged for part in found["parts"]]
@@ -74,23 +78,21 @@ def _tasks(job: Job, shards: Sequence[Shard]) -> list[_Task]:
     ]
 
 
-def _phrases(job: Job, tasks: Sequence[_Task]) -> list[Phrases]:
-    """Return, by generation, which n-grams are too common to be a leak.
+def _phrases(job: Job, tasks: Sequence[_Task], counts: Sequence[Callable[[], pa.Table]]) -> list[Phrases]:
+    """Return, by generation, which n-grams are too common to be a leak, from what reads each task's counts.
 
     Documents of earlier generations and its own count, later ones do not, so that new files never change what was
     cut from old ones. The driver holds four numbers per benchmark n-gram that was found.
     """
     settings = job.recipe.decontamination
     assert settings is not None
-    files = run_shards(job.spark, _count, tasks)
     found = []
     total = merge_counts([])
     for generation in sorted({task.shard.generation for task in tasks}):
-        own = [f for f, task in zip(files, tasks, strict=True) if f and task.shard.generation == generation]
-        total = merge_counts([total, *(read_scratch(job.root, name) for name in own)])
+        own = [read() for read, task in zip(counts, tasks, strict=True) if task.shard.generation == generation]
+        total = merge_counts([total, *own])
         ngrams = set_aside(total, settings.common, settings.mode == "paper", settings.spare_from_documents)
         found.append(Phrases(generation, ngrams, total))
-    delete_scratch(job.root, files)
     return found
 
 
@@ -100,9 +102,15 @@ def _hand_out(job: Job, phrases: Phrases) -> str | None:
 
 
 def _count(task: _Task) -> str | None:
-    matches = _received_matches(task, passed_on(task.root, task.received))
-    counts = document_counts(matches, load_index(task.index))
-    return write_scratch(task.root, _STAGE, f"{task.shard.shard}-counts", counts.combine_chunks().to_batches())
+    return write_scratch(task.root, _STAGE, f"{task.shard.shard}-counts", _counts(task).combine_chunks().to_batches())
+
+
+def _read_counts(root: str, name: str | None) -> pa.Table:
+    return merge_counts([read_scratch(root, name)] if name else [])
+
+
+def _counts(task: _Task) -> pa.Table:
+    return document_counts(_received_matches(task, passed_on(task.root, task.received)), load_index(task.index))
 
 
 def _received_matches(task: _Task, received: Any) -> pa.Table:
@@ -112,22 +120,48 @@ def _received_matches(task: _Task, received: Any) -> pa.Table:
 
 def _judge(task: _Task) -> dict[str, Any]:
     """Write a shard's verdicts and cuts, and return the parts with what was counted in their rows."""
-    kept = passed_on(task.root, task.received)
-    if not len(kept):
-        return {"parts": []}
-    documents = read_table(task.root, task.signals, ["doc_id", "text_bytes", "characters"])
-    documents = documents.take(pa.array(np.searchsorted(documents["doc_id"].to_numpy(), kept)))
     common = read_scratch(task.root, task.spared)["ngram"].to_numpy() if task.spared else np.empty(0, np.uint64)
-    matches, index = _received_matches(task, kept), load_index(task.index)
-    found = judge(matches, documents, index, common, task.rule)
+    judged = _judgement(task, common)
+    if judged is None:
+        return {"parts": []}
+    found, matches = judged
     facts = facts_of(task.shard)
     tables = {"verdicts": found.verdicts, "cuts": found.cuts}
     parts = [
         write_part(task.root, _STAGE, name, task.shard.shard, table.to_batches(), facts)
         for name, table in tables.items()
     ]
-    counted = {"cells": cells(matches, found, index, common), "counters": counters(found.verdicts)}
+    counted = {"cells": cells(matches, found, load_index(task.index), common), "counters": counters(found.verdicts)}
     return {"parts": [part.to_json() for part in parts], **counted}
+
+
+def _judgement(task: _Task, common: Hashes) -> tuple[Judgement, pa.Table] | None:
+    """Return a shard's judgement and the matches it rests on; None if the shard received no document."""
+    kept = passed_on(task.root, task.received)
+    if not len(kept):
+        return None
+    documents = read_table(task.root, task.signals, ["doc_id", "text_bytes", "characters"])
+    documents = documents.take(pa.array(np.searchsorted(documents["doc_id"].to_numpy(), kept)))
+    matches = _received_matches(task, kept)
+    return judge(matches, documents, load_index(task.index), common, task.rule), matches
+
+
+def preview(job: Job) -> dict[str, int] | None:
+    """Return the paper's counters as a run would give them, from committed narrow tables and writing nothing.
+
+    None if nothing would run, or if what it reads is not committed yet.
+    """
+    if _STAGE not in job.stages or job.committed(_STAGE) is not None:
+        return None
+    if any(job.committed(stage) is None for stage in ("ingest", "signals", *job.stages[_STAGE].inputs)):
+        return None
+    tasks = _tasks(job, job.shards())
+    common = {p.generation: p.ngrams for p in _phrases(job, tasks, [partial(_counts, task) for task in tasks])}
+    judged = (_judgement(task, common[task.shard.generation]) for task in tasks)
+    total: dict[str, int] = {}
+    for counted in (counters(found[0].verdicts) for found in judged if found):
+        total = add(total, counted)
+    return total
 
 
 @functools.lru_cache(maxsize=1)

@@ -91,6 +91,22 @@ def test_a_recipe_that_only_flags_keeps_what_it_finds_and_says_so(copied: Path) 
     assert {left.doc_id for left in found.left} == {row["doc_id"] for row in flagged}
 
 
+def test_a_plan_says_what_would_go_and_writes_nothing(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["plan", str(copied / "recipe.toml"), "--work", str(copied / "work"), "--json"]
+    before = {path for path in (copied / "work").rglob("*") if path.name != "seen.json"}
+    would = {}
+    for removal in ("split", "document"):
+        assert cli.main([*words, "--set", f"decontamination.removal={removal}"]) == 0
+        would[removal] = next(s for s in json.loads(capsys.readouterr().out) if s["stage"] == "decontaminate")["would"]
+    assert would["split"] is None  # it is committed
+    assert (would["document"]["removed"], would["document"]["split"]) == (4, 0)
+    assert {path for path in (copied / "work").rglob("*") if path.name != "seen.json"} == before
+    latest = run(copied / "recipe.toml", copied / "work", "--set", "decontamination.removal=document")
+    counted = latest.manifests["decontaminate"].notes["contamination"]["counters"]
+    assert counted["news"]["removed"] == 4
+    assert sum(source["documents"] for source in counted.values()) == would["document"]["documents"]
+
+
 def test_what_is_set_aside_is_listed_and_told_apart_by_the_audit(copied: Path) -> None:
     more = ["--set", "decontamination.spare_from_documents=2"]
     latest = run(copied / "recipe.toml", copied / "work", *more)
