@@ -53,7 +53,17 @@ def entry() -> None:
     logging.getLogger().setLevel(logging.CRITICAL)  # what libraries log may quote documents; py4j logs interrupts
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    sys.exit(main())
+    code = main()
+    _stop_spark()
+    sys.exit(code)
+
+
+def _stop_spark() -> None:
+    """Stop the session, if one was started: left to the end of the process, its workers complain of closed pipes."""
+    sql = sys.modules.get("pyspark.sql")
+    session = sql.SparkSession.getActiveSession() if sql is not None else None
+    if session is not None:
+        session.stop()
 
 
 def parser() -> argparse.ArgumentParser:
