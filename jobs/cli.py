@@ -74,6 +74,7 @@ def parser() -> argparse.ArgumentParser:
 
     one = _command(commands, "plan", _plan, "what would run, and why")
     _add_run(one)
+    one.add_argument("--count-cuts", action="store_true", help="judge contamination too, and say what would be cut")
     one = _command(commands, "run", _run, "run what is not committed yet, and report")
     _add_run(one)
     one = _command(commands, "takedown", _takedown, "run with a longer removal list, and tell what that changed")
@@ -156,7 +157,8 @@ def _plan(options: argparse.Namespace, console: Console) -> int:
     from jobs import decontaminate, pipeline
 
     job = open_job(_with_work(options))
-    steps, coming = pipeline.plan(job), decontaminate.preview(job)
+    steps = pipeline.plan(job)
+    coming = decontaminate.preview(job) if options.count_cuts else None
     if options.json:
         console.json([vars(step) | ({"would": coming} if step.stage == "decontaminate" else {}) for step in steps])
     else:

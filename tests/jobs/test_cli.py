@@ -54,7 +54,7 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
     run = sorted([*common, "--input", "--master", "--set", "--work"])
     order = ["--samples", "--seed", "--sequence-tokens"]
     assert found == {
-        "plan": run,
+        "plan": sorted([*run, "--count-cuts"]),
         "run": run,
         "demo": sorted([*common, "--master", "--update-digests", "--work"]),
         "verify": sorted([*common, "--contamination", "--sample"]),
