@@ -146,7 +146,9 @@ def _plan(options: argparse.Namespace, console: Console) -> int:
     from jobs import decontaminate, pipeline
 
     job = open_job(_with_work(options))
-    steps, coming = pipeline.plan(job), decontaminate.preview(job)
+    steps = pipeline.plan(job)
+    is_planned = any(step.stage == "decontaminate" and not step.committed for step in steps)
+    coming = decontaminate.preview(job) if is_planned else None
     if options.json:
         console.json([vars(step) | ({"would": coming} if step.stage == "decontaminate" else {}) for step in steps])
     else:
