@@ -149,10 +149,8 @@ def _judgement(task: _Task, common: Hashes) -> tuple[Judgement, pa.Table] | None
 def preview(job: Job) -> dict[str, int] | None:
     """Return the paper's counters as a run would give them, from committed narrow tables and writing nothing.
 
-    None if nothing would run, or if what it reads is not committed yet.
+    None if what it reads is not committed yet.
     """
-    if _STAGE not in job.stages or job.committed(_STAGE) is not None:
-        return None
     if any(job.committed(stage) is None for stage in ("ingest", "signals", *job.stages[_STAGE].inputs)):
         return None
     tasks = _tasks(job, job.shards())

@@ -173,7 +173,7 @@ SIGNAL_FIELDS = [
     _ppm(
         "compressed_ppm", "bytes after replacing repeats as LZ4 does per byte: low where a text repeats itself", 620000
     ),
-    _count("links", "addresses that begin with http://, https:// or www.", 2),
+    _count("links", "addresses that begin with http://, https:// or the prefix www", 2),
     _ppm("link_byte_ppm", "bytes of links per byte", 15000),
     _count("emails", "e-mail addresses by shape", 0),
     _count("ip_addresses", "IPv4 and IPv6 addresses by shape, no digit, letter or dot touching", 0),

@@ -191,6 +191,7 @@ name = "damaged"
 reader = "jsonl"
 inputs = ["damaged/*.jsonl.gz"]
 damage = "quarantine_file"
+weight = 0.05
 
 [[source]]
 name = "news"
