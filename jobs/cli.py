@@ -158,7 +158,8 @@ def _plan(options: argparse.Namespace, console: Console) -> int:
 
     job = open_job(_with_work(options))
     steps = pipeline.plan(job)
-    coming = decontaminate.preview(job) if options.count_cuts else None
+    is_planned = any(step.stage == "decontaminate" and not step.committed for step in steps)
+    coming = decontaminate.preview(job) if options.count_cuts and is_planned else None
     if options.json:
         console.json([vars(step) | ({"would": coming} if step.stage == "decontaminate" else {}) for step in steps])
     else:

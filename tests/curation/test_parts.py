@@ -23,7 +23,8 @@ from curation.parts import (
     write_file,
     write_part,
 )
-from schemas.tables import CUTS, QUALITY, SAMPLE
+from schemas.tables import CUTS, QUALITY
+from tests.tables import rows
 
 CUT = {"stage": "decontaminate", "reason": "contaminated", "task": "lambada", "action": "remove"}
 
@@ -34,11 +35,8 @@ def cuts(rows: int) -> pa.RecordBatch:
 
 
 def samples(*sizes: int) -> pa.RecordBatch:
-    rows = [
-        {"doc_id": number, "label": "positive", "held_out": False, "text": f"{number}".ljust(size, "x")}
-        for number, size in enumerate(sizes)
-    ]
-    return pa.RecordBatch.from_pylist(rows, schema=SAMPLE)
+    texts = [f"{number}".ljust(size, "x") for number, size in enumerate(sizes)]
+    return rows("sample", *({"doc_id": number, "label": "positive", "text": text} for number, text in enumerate(texts)))
 
 
 def digest_of(batches) -> str:

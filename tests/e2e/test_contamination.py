@@ -92,7 +92,7 @@ def test_a_recipe_that_only_flags_keeps_what_it_finds_and_says_so(copied: Path) 
 
 
 def test_a_plan_says_what_would_go_and_writes_nothing(copied: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["plan", str(copied / "recipe.toml"), "--work", str(copied / "work"), "--json"]
+    words = ["plan", str(copied / "recipe.toml"), "--work", str(copied / "work"), "--json", "--count-cuts"]
     before = {path for path in (copied / "work").rglob("*") if path.name != "seen.json"}
     would = {}
     for removal in ("split", "document"):

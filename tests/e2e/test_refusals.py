@@ -32,12 +32,13 @@ def flip(path: Path, at: int) -> None:
 def test_the_next_stage_refuses_a_part_with_a_flipped_byte(finished: Finished, tmp_path: Path) -> None:
     """AT-06."""
     work = copied(finished, tmp_path)
-    part = work / finished.latest.manifests["signals"].parts("signals")[0].file
-    flip(part, part.stat().st_size // 3)
-    shutil.rmtree(work / "filter")
+    largest = max(finished.latest.manifests["ingest"].parts("documents"), key=lambda part: part.bytes)
+    part = work / largest.file
+    flip(part, part.stat().st_size // 2)  # in the text, which is most of the file and which assemble reads
+    shutil.rmtree(work / "assemble")
     with pytest.raises(IntegrityError, match=part.name):
         run(finished.recipe, work, "--input", str(finished.root))
-    assert not list(work.glob("filter/manifests/*"))
+    assert not list(work.glob("assemble/manifests/*"))
 
 
 def test_the_next_stage_refuses_a_part_that_is_gone(finished: Finished, tmp_path: Path) -> None:
