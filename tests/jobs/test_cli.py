@@ -23,7 +23,20 @@ from tests.workfolder import WEB, WorkFolder, make_work_folder
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
-    *("plan", "run", "takedown", "demo", "verify", "ledger", "explain", "duplicates", "sample", "trace", "blend"),
+    *(
+        "init",
+        "plan",
+        "run",
+        "takedown",
+        "demo",
+        "verify",
+        "ledger",
+        "explain",
+        "duplicates",
+        "sample",
+        "trace",
+        "blend",
+    ),
     *("report", "doctor"),
 )
 
@@ -56,6 +69,7 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
     run = sorted([*common, "--input", "--log", "--master", "--set", "--work"])
     order = ["--samples", "--seed", "--sequence-tokens"]
     assert found == {
+        "init": sorted([*common, "--output"]),
         "plan": sorted([*run, "--count-cuts"]),
         "run": run,
         "demo": sorted([*common, "--log", "--master", "--update-digests", "--work"]),
