@@ -4,10 +4,12 @@ Also the rows of what could not be used. Both belong to one unit of input files 
 """
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
 from xxhash import xxh3_128_digest
 
@@ -28,11 +30,10 @@ BATCH_BYTES = 2 << 20  # of text held as Python rows before they become an Arrow
 class DocumentRow:
     """The columns of one document that come from its content; all strings encode as UTF-8.
 
-    `about` is language_hint, url, title, timestamp and metadata, in the order of the table.
+    `text` is in UTF-8 already; `about` is language_hint, url, title, timestamp and metadata, in the order of the table.
     """
 
-    text: str
-    text_bytes: int
+    text: bytes
     text_digest: bytes
     about: tuple[str | None, ...]
     repairs: tuple[str, ...]
@@ -43,12 +44,12 @@ def document_row(record: Record, document: DocumentText) -> DocumentRow:
     encoded = document.text.encode()
     names = (document.language_hint, record.url, record.title, record.timestamp)
     about = (*map(_encodable, names), _encodable(canonical_text(record.metadata)))
-    return DocumentRow(document.text, len(encoded), xxh3_128_digest(encoded), about, document.repairs)
+    return DocumentRow(encoded, xxh3_128_digest(encoded), about, document.repairs)
 
 
 def _encodable(value: str | None) -> str | None:
     """Return a string about a document with lone surrogates replaced: JSON may hold them, tables may not."""
-    return None if value is None else value.encode("utf-8", "replace").decode()
+    return value if value is None or value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 class ShardWriter:
@@ -74,7 +75,7 @@ class ShardWriter:
             key,
             self._source,
             self._open.name,
-            document.text_bytes,
+            len(document.text),
             record.raw_bytes,
             *document.about,
             file.uri,
@@ -84,7 +85,7 @@ class ShardWriter:
             record.damage or "",
             document.text,
         )
-        self._open.add(row, doc_id, document.text_bytes)
+        self._open.add(row, doc_id, len(document.text))
         if self._open.text_bytes >= self._seal_bytes:
             self._seal()
 
@@ -164,5 +165,16 @@ class QuarantineWriter:
 
 def _batch(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
     columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, about.type) for column, about in zip(columns, schema, strict=True)]
+    arrays = [
+        _texts(column) if about.name == "text" else pa.array(column, about.type)
+        for column, about in zip(columns, schema, strict=True)
+    ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _texts(encoded: Sequence[bytes]) -> pa.Array:
+    """Return texts in UTF-8 as an array, in one copy."""
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(text) for text in encoded], out=offsets[1:])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers)
