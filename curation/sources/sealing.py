@@ -15,7 +15,7 @@ from xxhash import xxh3_128_digest
 
 from curation.digests import canonical_text
 from curation.identity import Place, pack
-from curation.parts import Part, PartWriter, write_part
+from curation.parts import Part, PartWriter
 from curation.registry import InputFile
 from curation.shards_table import shard_name
 from curation.sources.units import BadUnit, Record
@@ -24,6 +24,7 @@ from curation.text.pipeline import DocumentText
 from schemas.tables import DOCUMENTS, QUARANTINE
 
 BATCH_BYTES = 2 << 20  # of text held as Python rows before they become an Arrow batch
+BATCH_ROWS = 10_000  # of quarantine, likewise; a row takes about 1 KiB
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +141,14 @@ class _OpenShard:
 
 
 class QuarantineWriter:
-    """Holds the quarantine rows of one unit, which are few, and writes them at its end."""
+    """Writes the quarantine rows of one unit: none as a rule, millions where a file is nothing but noise."""
 
     def __init__(self, root: str, unit: Unit) -> None:
         self.parts: list[Part] = []
         self._root, self._unit = root, unit
         self._rows: list[tuple[Any, ...]] = []
+        self._stack = contextlib.ExitStack()
+        self._writer: PartWriter | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -154,13 +157,27 @@ class QuarantineWriter:
         """Append one unit that could not be used."""
         place = (source, file.file, unit.ordinal, file.uri, unit.member, unit.offset)
         self._rows.append((*place, "ingest", unit.error, unit.detail, unit.raw_bytes, unit.sha256))
+        if len(self._rows) == BATCH_ROWS:
+            self._flush()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None and self._rows:
-            batch = _batch(self._rows, QUARANTINE)
-            self.parts.append(write_part(self._root, "ingest", "quarantine", self._unit.item, [batch]))
+        if kind is not None:
+            self._stack.__exit__(kind, error, trace)
+            return
+        with self._stack:
+            self._flush()
+        if self._writer is not None:
+            self.parts.append(self._writer.part())
+
+    def _flush(self) -> None:
+        if not self._rows:
+            return
+        if self._writer is None:
+            self._writer = self._stack.enter_context(PartWriter(self._root, "ingest", "quarantine", self._unit.item))
+        self._writer.write(_batch(self._rows, QUARANTINE))
+        self._rows = []
 
 
 def _batch(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
