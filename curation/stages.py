@@ -23,7 +23,7 @@ _LIBRARIES = {
     "quality_model": ("fasttext-numpy2", "pycld2", "numpy"),
     "quality": ("fasttext-numpy2",),
 }
-_UNICODE = {"ingest", "signals", "quality_model", "matches"}  # stages that ask Python about characters
+_UNICODE = {"ingest", "signals", "quality_model", "quality", "matches"}  # stages that ask Python about characters
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
             "rules": _drawing_rules(recipe),
             "language": _language_parameters(recipe, assets),
         }
-        stages += [Stage("quality_model", 2, trained, parameters), Stage("quality", 1, ("ingest", "quality_model"))]
+        stages += [Stage("quality_model", 3, trained, parameters), Stage("quality", 2, ("ingest", "quality_model"))]
         judged.append("quality")
     if recipe.dedup is not None:
         signature = recipe.dedup.model_dump(include={"shingle", "bands", "rows", "seed"})
