@@ -149,7 +149,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
         benchmarks = [[_plain(benchmark), assets[benchmark.path]] for benchmark in recipe.decontamination.benchmarks]
         index = recipe.decontamination.model_dump(include=recipe.decontamination.index_fields)
         stages.append(Stage("matches", 2, ("ingest",), {**index, "benchmarks": benchmarks}))
-    stages.append(Stage("filter", 1, tuple(judged), _filter_parameters(recipe, assets)))
+    stages.append(Stage("filter", 2, tuple(judged), _filter_parameters(recipe, assets)))
     kept = "filter"
     if recipe.dedup is not None:
         order = [[source.name, source.role] for source in recipe.source]
