@@ -1,6 +1,7 @@
 """What became of one document, and why: every stage it met, with the numbers that decided, to the tokens it became.
 
-Nothing is computed anew. Each step is a committed row, and says in which manifest it stands.
+Each step is a committed row, and says in which manifest it stands. Only marks are looked for anew:
+signals count them, and their offsets follow from the text as ingest committed it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from curation.lookup import Folder, Row, candidates, open_folder, quarantined, r
 from curation.parts import Part
 from curation.reasons import Drop, Fate
 from curation.shards_table import Shard
+from curation.text.marks import find
 
 _ABOUT = ("doc_id", "source", "text_bytes", "raw_bytes", "url", "title", "uri", "member", "offset", "damage")
 _SIMILARITIES = {Drop.EXACT_DUPLICATE, Drop.NEAR_DUPLICATE, Drop.REFERENCE_DUPLICATE}
@@ -91,6 +93,11 @@ def text_of(root: str, story: Explanation) -> str | None:
     if story.shard is None or story.doc_id is None:
         return None
     return str(rows_of(root, story.shard.part, story.doc_id, ["text"])[0]["text"])
+
+
+def marks_of(text: str | None) -> list[Row]:
+    """Return the links, addresses, phone numbers and keys of a text by shape: kind, start and end, bytes of UTF-8."""
+    return find(text).to_pylist() if text else []
 
 
 def evidence(step: Step) -> str:

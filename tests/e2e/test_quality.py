@@ -16,6 +16,7 @@ from curation.latest import Latest
 from curation.parts import read_table
 from curation.report import collect, render
 from curation.text import quality
+from jobs.cli import main
 
 GOAL_TOKENS = 9_000
 RECIPE = """
@@ -168,6 +169,21 @@ def test_a_larger_goal_has_a_smaller_alpha_and_keeps_all_that_the_smaller_one_ke
     assert first.kept("web") < larger.kept("web")
     assert first.kept("crawl") == larger.kept("crawl")
     assert first.latest.manifests["quality"].digest == larger.latest.manifests["quality"].digest
+
+
+def test_the_documents_nearest_to_every_limit_of_the_run_can_be_read(
+    first: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sample", first.work, "--json"]) == 0
+    [sides] = json.loads(capsys.readouterr().out)
+    assert (sides["source"], sides["signal"], sides["threshold"], sides["bound"]) == ("crawl", "words", 15, "minimum")
+    assert [row["value"] for row in sides["up_to"]] == [2]
+    assert len(sides["above"]) == 20
+    assert all(row["value"] >= 15 for row in sides["above"])
+    assert main(["sample", first.work, "-n", "1"]) == 0
+    assert "crawl: words below the minimum of 15" in capsys.readouterr().out
+    assert main(["sample", first.work, "--signal", "digit_ppm"]) == 2  # no profile of this run limits it
+    assert main(["sample", first.work, "--threshold", "3"]) == 2
 
 
 def test_the_report_shows_scores_keep_rates_limits_and_languages(first: Run) -> None:
