@@ -148,7 +148,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
     if recipe.decontamination is not None:
         benchmarks = [[_plain(benchmark), assets[benchmark.path]] for benchmark in recipe.decontamination.benchmarks]
         index = recipe.decontamination.model_dump(include=recipe.decontamination.index_fields)
-        stages.append(Stage("matches", 2, ("ingest",), {**index, "benchmarks": benchmarks}))
+        stages.append(Stage("matches", 3, ("ingest",), {**index, "benchmarks": benchmarks}))
     stages.append(Stage("filter", 2, tuple(judged), _filter_parameters(recipe, assets)))
     kept = "filter"
     if recipe.dedup is not None:
