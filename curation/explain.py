@@ -15,7 +15,6 @@ from curation.lookup import Folder, Row, candidates, open_folder, quarantined, r
 from curation.parts import Part
 from curation.reasons import Drop, Fate
 from curation.shards_table import Shard
-from curation.text.marks import find
 
 _ABOUT = ("doc_id", "source", "text_bytes", "raw_bytes", "url", "title", "uri", "member", "offset", "damage")
 _SIMILARITIES = {Drop.EXACT_DUPLICATE, Drop.NEAR_DUPLICATE, Drop.REFERENCE_DUPLICATE}
@@ -97,6 +96,8 @@ def text_of(root: str, story: Explanation) -> str | None:
 
 def marks_of(text: str | None) -> list[Row]:
     """Return the links, addresses, phone numbers and keys of a text by shape: kind, start and end, bytes of UTF-8."""
+    from curation.text.marks import find  # loads the compiler, which other commands need not wait for
+
     return find(text).to_pylist() if text else []
 
 
