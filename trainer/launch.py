@@ -89,7 +89,8 @@ def _attempt(run: Run, world: int) -> int | None:
 def _process(rank: int, run: Run, world: int, rendezvous: str, stopped: Event) -> None:
     """Be one of the processes. An error that is ours ends all with its exit code."""
     stop = _Stop()
-    torch.set_num_threads(max(1, (os.cpu_count() or 1) // world))
+    if "OMP_NUM_THREADS" not in os.environ:
+        torch.set_num_threads(max(1, (os.cpu_count() or 1) // world))
     try:
         with meshes.processes(meshes.Place(rank, world, rank, rendezvous)) as device:
             train(run, device, stop)

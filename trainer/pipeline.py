@@ -77,18 +77,16 @@ class Engine:
 
     def _score_slice(self, rows: Tensor, likeliest: bool) -> tuple[Tensor, Tensor]:
         """Score as many rows as go through the pipeline at once, divided over the data-parallel processes."""
-        data, micro = self.layout.data, self.config.batch.micro
-        mine = slice(meshes.coordinate(self.mesh, "data"), None, data)
-        divided = rows.view(-1, data, micro, rows.shape[1])
+        mine = meshes.coordinate(self.mesh, "data")
+        divided = rows.view(-1, self.layout.data, self.config.batch.micro, rows.shape[1])  # as in `data.share`
         self._likeliest = [] if likeliest else None
-        self._run(divided[:, mine.start].flatten(0, 1), forward_only=True)
+        self._run(divided[:, mine].flatten(0, 1), forward_only=True)
         dtype = DTYPES[self.config.training.reduction]
         both = torch.zeros(2, *divided[..., 1:].shape, dtype=dtype, device=self.device)
         if self.last and meshes.coordinate(self.mesh, "tensor") == 0:
-            shape = both[0, :, mine.start].shape
-            both[0, :, mine.start] = torch.cat(self._losses).view(shape)
+            both[0, :, mine] = torch.stack(self._losses)
             if self._likeliest:
-                both[1, :, mine.start] = torch.cat(self._likeliest).view(shape).to(dtype)
+                both[1, :, mine] = torch.stack(self._likeliest).to(dtype)
         dist.all_reduce(both)
         losses, hits = both.flatten(1, 3).cpu()
         self._likeliest = None
