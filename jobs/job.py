@@ -120,10 +120,12 @@ def arguments(name: str, about: str) -> argparse.ArgumentParser:
     return parser
 
 
-def add_run_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what says which run is meant."""
+def add_run_arguments(parser: argparse.ArgumentParser, work: str | None = None) -> None:
+    """Add what says which run is meant; without a default for it, `--work` must be given."""
     parser.add_argument("recipe", metavar="RECIPE", help="path of a recipe, e.g. recipes/web.toml")
-    parser.add_argument("--work", required=True, metavar="DIR", help="work folder: a path or s3://bucket/prefix")
+    told = f" (default: {work})" if work is not None else ""
+    where = f"work folder: a path or s3://bucket/prefix{told}"
+    parser.add_argument("--work", required=work is None, metavar="DIR", help=where)
     parser.add_argument(
         "--input", metavar="ROOT", help="folder the recipe's inputs are relative to (default: the recipe's)"
     )

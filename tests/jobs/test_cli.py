@@ -16,6 +16,7 @@ from curation.latest import read_latest
 from curation.report import collect
 from jobs import cli, demo, doctor, pipeline, readback
 from jobs.cli import main
+from jobs.commands import checking, running
 from jobs.pipeline import StagePlan
 from tests.workfolder import WEB, WorkFolder, make_work_folder
 
@@ -194,7 +195,7 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> None:
         StagePlan("ingest", "a" * 32, True, "committed"),
         StagePlan("filter", "b" * 32, False, "sources.web.profile.length changed"),
     ]
-    monkeypatch.setattr(cli, "open_job", lambda options: Namespace(root=options.work))
+    monkeypatch.setattr(running, "open_job", lambda options: Namespace(root=options.work))
     monkeypatch.setattr(pipeline, "plan", lambda job: steps)
 
 
@@ -216,7 +217,7 @@ def test_plan_says_what_would_run_and_why(capsys: pytest.CaptureFixture[str]) ->
 def test_run_prints_the_funnel_and_how_to_read_the_corpus(
     work: WorkFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli, "open_job", lambda options: Namespace(root=options.work))
+    monkeypatch.setattr(running, "open_job", lambda options: Namespace(root=options.work))
     monkeypatch.setattr(pipeline, "run", lambda job: None)
     assert main(["run", "recipe.toml", "--work", work.root]) == 0
     out = capsys.readouterr().out
@@ -241,7 +242,7 @@ def test_the_snippets_read_the_corpus(work: WorkFolder) -> None:
 def test_each_of_our_errors_has_its_exit_code_and_one_line(
     error: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli, "verify", failing(error("what happened, and what to do")))
+    monkeypatch.setattr(checking, "verify", failing(error("what happened, and what to do")))
     assert main(["verify", "w"]) == error.exit_code
     assert capsys.readouterr().err == "error: what happened, and what to do\n"
 
@@ -249,7 +250,7 @@ def test_each_of_our_errors_has_its_exit_code_and_one_line(
 def test_an_unexpected_error_tells_class_and_place_and_no_content(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli, "verify", failing(ValueError("the text of a private letter")))
+    monkeypatch.setattr(checking, "verify", failing(ValueError("the text of a private letter")))
     assert main(["verify", "w"]) == 5
     out, err = capsys.readouterr()
     assert err.startswith("error: ValueError at test_cli.py:")
@@ -260,7 +261,7 @@ def test_an_unexpected_error_tells_class_and_place_and_no_content(
 def test_an_error_of_the_system_says_what_and_where(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli, "verify", failing(OSError(28, "No space left on device", "/scratch/a.parquet")))
+    monkeypatch.setattr(checking, "verify", failing(OSError(28, "No space left on device", "/scratch/a.parquet")))
     assert main(["verify", "w"]) == 5
     assert "No space left on device: /scratch/a.parquet" in capsys.readouterr().err
 
@@ -268,7 +269,7 @@ def test_an_error_of_the_system_says_what_and_where(
 def test_an_interrupt_ends_with_130_and_says_how_to_go_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli, "verify", failing(KeyboardInterrupt()))
+    monkeypatch.setattr(checking, "verify", failing(KeyboardInterrupt()))
     assert main(["verify", "w"]) == 130
     assert capsys.readouterr().err == "interrupted: what is committed stays, the same command goes on from there\n"
 
@@ -281,7 +282,9 @@ def test_the_program_ends_with_the_exit_code_of_its_command(tmp_path: Path) -> N
 
 def test_an_interrupted_program_leaves_no_trace_of_python() -> None:
     wait = "lambda *_: print('up', flush=True) or time.sleep(60)"
-    program = f"import time; from jobs import cli; cli.verify = {wait}; cli.entry()"
+    program = (
+        f"import time; from jobs import cli; from jobs.commands import checking; checking.verify = {wait}; cli.entry()"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", program, "verify", "w"],
         cwd=ROOT,
