@@ -21,6 +21,7 @@ from trainer import mesh as meshes
 from trainer.loop import Run, train
 
 TERMINATED = 128 + signal.SIGTERM
+_ENDING = (signal.SIGTERM, signal.SIGINT)
 _GRACE_SECONDS = 30  # for processes that wait for a lost one, before they are killed
 
 
@@ -29,7 +30,8 @@ class _Stop:
 
     def __init__(self) -> None:
         self.asked = False
-        signal.signal(signal.SIGTERM, self._ask)
+        for number in _ENDING:
+            signal.signal(number, self._ask)
 
     def _ask(self, *_: object) -> None:
         self.asked = True
@@ -72,7 +74,7 @@ def _attempt(run: Run, world: int) -> int | None:
         context = start_processes(  # type: ignore[no-untyped-call]
             _process, arguments, world, join=False, start_method="fork"
         )
-        before = signal.signal(signal.SIGTERM, lambda *_: _forward(context.pids()))
+        before = {number: signal.signal(number, lambda *_: _forward(context.pids())) for number in _ENDING}
         try:
             while not context.join(grace_period=_GRACE_SECONDS):
                 pass
@@ -82,7 +84,8 @@ def _attempt(run: Run, world: int) -> int | None:
             print(raised, file=sys.stderr)
             return None
         finally:
-            signal.signal(signal.SIGTERM, before)
+            for number, handler in before.items():
+                signal.signal(number, handler)
         return TERMINATED if stopped.is_set() else 0
 
 

@@ -10,6 +10,8 @@ A resumed run drops the lines of steps after its checkpoint, and writes them aga
 import json
 import math
 import os
+import sys
+import time
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +23,7 @@ from trainer.flops import hardware_flops, model_flops
 from trainer.optim import Update
 
 FILE = "metrics.jsonl"
+_TELL_SECONDS = 5
 
 
 class Metrics:
@@ -30,7 +33,7 @@ class Metrics:
         """Open the record in a run's folder; `peak_flops` is that of one device, None if not known."""
         self._config, self._layout, self._device, self._peak = config, layout, device, peak_flops
         self._path = folder / FILE
-        self._board = _board(folder)
+        self._board, self._told = _board(folder), -math.inf
 
     def begin(self, parameters: int, start: Progress, order_digest: str) -> None:
         """Drop what was written after the step that the run goes on from, and say how it goes on."""
@@ -58,6 +61,7 @@ class Metrics:
         """Record a step, `progress` being where it led and `seconds` how long it took."""
         model, recompute = self._config.model, self._config.training.recompute
         own = model_flops(model, sequences) / seconds
+        self._tell(progress, losses.mean, seconds)
         peak = self._peak * self._layout.world if self._peak is not None else None
         self._write(
             kind="step",
@@ -82,6 +86,15 @@ class Metrics:
         """Record the mean loss of each source's held-out rows, and how many rows these are."""
         whole = math.fsum(losses[source] * rows[source] for source in losses) / max(1, sum(rows.values()))
         self._write(kind="evaluation", step=step, loss=whole, losses=dict(losses), rows=dict(rows))
+
+    def _tell(self, progress: Progress, loss: float | None, seconds: float) -> None:
+        """Say on stderr how training goes, every few seconds."""
+        now = time.monotonic()
+        if now - self._told >= _TELL_SECONDS or progress.consumed >= self._config.samples:
+            self._told = now
+            done = progress.consumed / self._config.samples
+            told = "not finite" if loss is None else f"{loss:.3f}"
+            print(f"step {progress.step}: loss {told}, {done:.0%} of the tokens, {seconds:.2f} s", file=sys.stderr)
 
     def close(self) -> None:
         """Close what is open."""
