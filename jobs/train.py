@@ -20,7 +20,7 @@ from curation.s3 import is_s3
 from curation.trace import shards_folder
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "train" / "demo.toml"
-_SHARDS, _RUN = "--shards", "--run"
+_SHARDS, _FOLDER = "--shards", "--folder"
 
 
 def start(words: Sequence[str]) -> int:
@@ -47,7 +47,7 @@ def start(words: Sequence[str]) -> int:
 
 
 def of_work_folder(words: Sequence[str]) -> list[str]:
-    """Return the words with a work folder after --shards replaced by its shards, and --run given if it was not.
+    """Return the words with a work folder after --shards replaced by its shards, and --folder given if it was not.
 
     Raises RecipeError for shards in a store, since training maps them.
     """
@@ -60,6 +60,6 @@ def of_work_folder(words: Sequence[str]) -> list[str]:
         raise RecipeError(f"{root}: training maps its shards into memory; copy the folder to a disk that all nodes see")
     if storage.exists(storage.join(root, "latest.json")):
         found[place] = shards_folder(open_folder(root))
-        if _RUN not in found:
-            found += [_RUN, run_folder(root, found[place])]
+        if _FOLDER not in found:
+            found += [_FOLDER, run_folder(root, found[place])]
     return found

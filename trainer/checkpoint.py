@@ -82,6 +82,8 @@ class Checkpoints:
         """Write a checkpoint, or begin to; one that is still being written is waited for first."""
         self.finish()
         folder = self._folder / name(progress.step)
+        if not dist.get_rank():  # after a roll-back one of this name may stand there; from here on it is not whole
+            (folder / PAPER).unlink(missing_ok=True)
         if self._config.checkpoint.asynchronous:
             saving = async_save(self._adam.state(), checkpoint_id=folder, process_group=self._group)
             future = saving.upload_completion if isinstance(saving, AsyncSaveResponse) else saving
@@ -105,7 +107,8 @@ class Checkpoints:
         paper = {"version": VERSION, "progress": asdict(progress), "data": self._digest, "recipe": recipe}
         _put(self._folder / name(progress.step) / PAPER, paper)
         _put(self._folder / LATEST, {"checkpoint": name(progress.step)})
-        for old in complete(self._folder)[: -self._config.checkpoint.keep]:
+        until_now = [folder for folder in complete(self._folder) if folder.name <= name(progress.step)]
+        for old in until_now[: -self._config.checkpoint.keep]:
             shutil.rmtree(old)
 
     def _on_first(self, work: Any) -> None:

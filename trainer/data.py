@@ -41,7 +41,8 @@ class TrainingData:
             RecipeError: there is no blend, or its tokens do not fit the model's vocabulary.
             IntegrityError: a file of the shards is damaged.
         """
-        self._folder, self._sequence_tokens, self._seed = Path(folder), config.model.sequence_tokens, config.seed
+        self._folder, self._cache = Path(folder), cache
+        self._sequence_tokens, self._seed = config.model.sequence_tokens, config.seed
         self._blend = _read(self._folder, "blend.json", Blend)
         self._check_vocabulary(config)
         self.sources = tuple(source.source for source in self._blend.sources)
@@ -72,7 +73,7 @@ class TrainingData:
         for pair in (pair for pair in self._blend.valid if pair.source == source):
             reader = PairReader(self._folder / pair.name)
             if len(reader.tokens) > self._sequence_tokens:
-                samples = PairSamples(reader, None, self._sequence_tokens, self._seed)
+                samples = PairSamples(reader, None, self._sequence_tokens, self._seed, self._cache)
                 found += [samples[number] for number in range(min(len(samples), sequences - len(found)))]
         return np.array(found, np.int64).reshape(-1, self._sequence_tokens + 1)
 

@@ -46,7 +46,7 @@ def train(run: Run, device: torch.device, stop: Callable[[], bool]) -> Progress:
     checkpoints = Checkpoints(run.folder / CHECKPOINTS, config, adam, data.digest)
     progress = checkpoints.resume() or Progress(0, 0, 0, 0, dict.fromkeys(data.sources, 0))
     metrics = _metrics(run, engine, progress)
-    rank, stopped = meshes.coordinate(mesh, "data"), False
+    rank, stopped, saved = meshes.coordinate(mesh, "data"), False, progress.step
 
     while not stopped and (sequences := schedule.next_batch(config, progress.consumed, layout.data)):
         started = time.monotonic()
@@ -63,9 +63,10 @@ def train(run: Run, device: torch.device, stop: Callable[[], bool]) -> Progress:
             _evaluate(engine, data, progress.step, metrics)
         if progress.step % config.checkpoint.every_steps == 0:
             checkpoints.save(progress)
+            saved = progress.step
         checkpoints.finish(wait=False)
 
-    if progress.step % config.checkpoint.every_steps:
+    if saved != progress.step:
         checkpoints.save(progress)
     checkpoints.finish()
     if metrics:
@@ -79,8 +80,7 @@ def _metrics(run: Run, engine: Engine, start: Progress) -> Metrics | None:
         return None
     with torch.device("meta"):
         parameters = sum(parameter.numel() for parameter in GPT(run.config.model).parameters())
-    peak = meshes.peak_flops(engine.device)
-    metrics = Metrics(run.folder, run.config, engine.layout, str(engine.device.type), peak)
+    metrics = Metrics(run.folder, run.config, engine.layout, engine.device)
     metrics.begin(parameters, start, run.data.digest)
     return metrics
 

@@ -17,6 +17,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import torch
+
+from trainer import mesh as meshes
 from trainer.checkpoint import Progress
 from trainer.config import Config, Layout
 from trainer.flops import hardware_flops, model_flops
@@ -29,9 +32,10 @@ _TELL_SECONDS = 5
 class Metrics:
     """The record of a run, kept by one process."""
 
-    def __init__(self, folder: Path, config: Config, layout: Layout, device: str, peak_flops: float | None) -> None:
-        """Open the record in a run's folder; `peak_flops` is that of one device, None if not known."""
-        self._config, self._layout, self._device, self._peak = config, layout, device, peak_flops
+    def __init__(self, folder: Path, config: Config, layout: Layout, device: torch.device) -> None:
+        """Open the record in a run's folder; `device` is one of those it computes on."""
+        self._config, self._layout, self._device = config, layout, device
+        self._peak = meshes.peak_flops(device)
         self._path = folder / FILE
         self._board, self._told = _board(folder), -math.inf
 
@@ -49,7 +53,7 @@ class Metrics:
             name=self._config.name,
             parameters=parameters,
             layout=layout | {"virtual": self._layout.virtual},
-            device=self._device,
+            device=self._device.type,
             precision=self._config.training.precision,
             training_tokens=self._config.training.tokens,
             order=order_digest,
@@ -79,6 +83,7 @@ class Metrics:
             model_flops_per_second=own,
             hardware_flops_per_second=hardware_flops(model, sequences, recompute) / seconds,
             mfu=own / peak if peak is not None else None,
+            peak_memory_bytes=meshes.peak_memory(self._device),
             trained_tokens=dict(progress.trained_tokens),
         )
 

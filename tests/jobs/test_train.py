@@ -22,11 +22,11 @@ def test_a_work_folder_stands_for_the_shards_of_its_last_run(work: WorkFolder) -
     shards = words[2]
     assert Path(shards, "blend.json").exists()
     key = Path(shards).name
-    assert words == ["recipe.toml", "--shards", shards, "--set", "seed=3", "--run", f"{work.root}/train/{key}"]
+    assert words == ["recipe.toml", "--shards", shards, "--set", "seed=3", "--folder", f"{work.root}/train/{key}"]
 
 
 def test_a_run_folder_that_was_given_is_kept(work: WorkFolder) -> None:
-    assert train.of_work_folder(["r", "--shards", work.root, "--run", "/there"])[3:] == ["--run", "/there"]
+    assert train.of_work_folder(["r", "--shards", work.root, "--folder", "/there"])[3:] == ["--run", "/there"]
 
 
 @pytest.mark.parametrize("words", [["plan", "r"], ["r", "--shards"], ["r", "--shards", "/shards/themselves"], []])
