@@ -30,6 +30,7 @@ class TrainingData:
     """The samples of a training, in order, and the held-out rows it is judged by.
 
     Attributes:
+        name: of the folder of the shards.
         sources: names of the blend's sources, in its order; elsewhere sources are numbers into this.
         digest: of all that decides the order and the tokens of the samples, 32 hex digits.
     """
@@ -45,6 +46,7 @@ class TrainingData:
         self._sequence_tokens, self._seed = config.model.sequence_tokens, config.seed
         self._blend = _read(self._folder, "blend.json", Blend)
         self._check_vocabulary(config)
+        self.name = self._folder.name
         self.sources = tuple(source.source for source in self._blend.sources)
         order = Order(config.samples, self._sequence_tokens, config.seed)
         self._samples = BlendedSamples(self._blend.train, order, self._folder, cache)

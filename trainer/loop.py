@@ -81,7 +81,7 @@ def _metrics(run: Run, engine: Engine, start: Progress) -> Metrics | None:
     with torch.device("meta"):
         parameters = sum(parameter.numel() for parameter in GPT(run.config.model).parameters())
     metrics = Metrics(run.folder, run.config, engine.layout, engine.device)
-    metrics.begin(parameters, start, run.data.digest)
+    metrics.begin(parameters, start, run.data.digest, run.data.name)
     return metrics
 
 

@@ -39,7 +39,7 @@ class Metrics:
         self._path = folder / FILE
         self._board, self._told = _board(folder), -math.inf
 
-    def begin(self, parameters: int, start: Progress, order_digest: str) -> None:
+    def begin(self, parameters: int, start: Progress, order_digest: str, shards: str) -> None:
         """Drop what was written after the step that the run goes on from, and say how it goes on."""
         lines = self._path.read_text("utf-8").splitlines() if self._path.exists() else []
         kept = [line for line in lines if _step(line) <= start.step and start.step]
@@ -57,6 +57,7 @@ class Metrics:
             precision=self._config.training.precision,
             training_tokens=self._config.training.tokens,
             order=order_digest,
+            shards=shards,
         )
 
     def step(
