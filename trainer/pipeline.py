@@ -19,7 +19,6 @@ from torch.nn import functional
 from trainer import mesh as meshes
 from trainer.config import Config, Layout
 from trainer.init import initialise
-from trainer.model import GPT
 from trainer.parallel import DTYPES, Part, parts
 
 Schedule = Schedule1F1B | ScheduleGPipe | ScheduleInterleaved1F1B
@@ -38,7 +37,7 @@ class Engine:
         self.config, self.layout, self.mesh, self.device = config, layout, mesh, device
         self.parts = parts(config, layout, mesh)
         for part in self.parts:
-            materialise(part.gpt, device)
+            part.gpt.to_empty(device=device)
             initialise(part.gpt, config.model, config.seed)
         self.first, self.last = self.parts[0].gpt.first, self.parts[-1].gpt.last
         self._stages = [self._stage(part) for part in self.parts]
@@ -165,8 +164,3 @@ def token_losses(logits: Tensor, labels: Tensor) -> Tensor:
     wide = logits.float() if logits.dtype == torch.bfloat16 else logits
     losses = functional.cross_entropy(wide.flatten(0, 1), labels.flatten(), reduction="none")
     return (losses.to_local() if isinstance(losses, DTensor) else losses).view_as(labels)
-
-
-def materialise(gpt: GPT, device: torch.device) -> None:
-    """Move a part from the meta device to a real one, its weights not yet filled."""
-    gpt.to_empty(device=device)

@@ -44,7 +44,7 @@ def test_the_curve_is_the_metrics(work: WorkFolder) -> None:
     assert found.by_source == (("wiki", 8.25, 4),)
     page = render(report)
     assert "3 steps, 300 tokens. The loss went from 9.50 to 7.50." in page
-    assert "2 tensor × 2 pipeline × 2 data processes" in page
+    assert "(2 tensor × 2 pipeline × 2 data-parallel processes)" in page
     (line,) = re.findall(r'<polyline class="line kept" points="([^"]*)"', page)
     xs, ys = zip(*(map(float, point.split(",")) for point in line.split()), strict=True)
     assert list(xs) == sorted(xs)
