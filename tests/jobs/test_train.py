@@ -26,7 +26,7 @@ def test_a_work_folder_stands_for_the_shards_of_its_last_run(work: WorkFolder) -
 
 
 def test_a_run_folder_that_was_given_is_kept(work: WorkFolder) -> None:
-    assert train.of_work_folder(["r", "--shards", work.root, "--folder", "/there"])[3:] == ["--run", "/there"]
+    assert train.of_work_folder(["r", "--shards", work.root, "--folder", "/there"])[3:] == ["--folder", "/there"]
 
 
 @pytest.mark.parametrize("words", [["plan", "r"], ["r", "--shards"], ["r", "--shards", "/shards/themselves"], []])
