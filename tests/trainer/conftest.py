@@ -1,7 +1,7 @@
 """What the trainer's tests share: shards, and the curves of one process that others are compared with."""
 
+import sys
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,5 @@ def eight(shards: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True, scope="session")
 def _one_thread() -> None:
     """Compute on one thread, as the processes of a run do: tiny matrices on many threads are slow on a busy machine."""
-    if find_spec("torch"):
-        import torch
-
-        torch.set_num_threads(1)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
