@@ -74,7 +74,7 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
         "init": sorted([*common, "--output"]),
         "plan": sorted([*run, "--count-cuts"]),
         "run": run,
-        "demo": sorted([*common, "--log", "--master", "--update-digests", "--work"]),
+        "demo": sorted([*common, "--log", "--master", "--train", "--update-digests", "--work"]),
         "verify": sorted([*common, "--contamination", "--sample"]),
         "contamination": sorted([*common, "--example", "--task"]),
         "ledger": common,
@@ -86,6 +86,7 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
         "sample": sorted([*common, "--signal", "--source", "--threshold", "-n"]),
         "trace": sorted([*common, *order, "--batch", "--blend"]),
         "doctor": sorted([*common, "--master", "--spark", "--work"]),
+        "train": ["--help", "-h"],
     }
 
 
