@@ -62,6 +62,15 @@ class Stages:
 
 
 @dataclass(frozen=True)
+class Item:
+    """What one commit of a stage covers: its name and key, and the bytes it reads (of input files, else of text)."""
+
+    name: str
+    key: str
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Unit:
     """An item of ingest: consecutive files of one group and generation, read by one task in order."""
 
@@ -127,7 +136,7 @@ def _pack(group: str, files: Sequence[InputFile], unit_bytes: int) -> list[Unit]
 
 def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
     signals = Stage("signals", 2, ("ingest",), _signal_parameters(recipe, assets))
-    stages = [Stage("ingest", 1, (), _ingest_parameters(recipe, assets)), signals]
+    stages = [Stage("ingest", 2, (), _ingest_parameters(recipe, assets)), signals]
     judged = ["signals"]
     if recipe.quality_model is not None:
         model = recipe.quality_model
