@@ -62,6 +62,15 @@ class Stages:
 
 
 @dataclass(frozen=True)
+class Item:
+    """What one commit of a stage covers: its name and key, and the bytes it reads (of input files, else of text)."""
+
+    name: str
+    key: str
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Unit:
     """An item of ingest: consecutive files of one group and generation, read by one task in order."""
 

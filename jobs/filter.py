@@ -26,7 +26,6 @@ from curation.profiles import Pareto, Profile
 from curation.reasons import Drop, Fate
 from curation.recipe import Source
 from curation.shards_table import Shard
-from jobs.console import say
 from jobs.job import Job, run_stage
 from jobs.spark import run_shards
 
@@ -62,7 +61,7 @@ def run(job: Job) -> Manifest:
     judged = run_shards(job.spark, _judge, tasks)
     for name, solution in solved.items():
         solution |= {"reached_tokens": _reached(tasks, judged, name, solution)}
-        say(f"filter: profile {name}: " + SOLVED.format(**solution))
+        job.log.say(f"filter: profile {name}: " + SOLVED.format(**solution))
     parts = [part_from_json(found["part"]) for found in judged]
     commit = judge_commit(_STAGE, job.inputs.digest, job.key(_STAGE), parts, shards)
     return job.finish(_STAGE, [commits.put_commit(job.root, commit)], {"alpha": solved} if solved else {})

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from curation.clusters import Cluster
+from curation.estimate import Corpus
 from curation.explain import Explanation, Step, evidence, measured_in_words
 from curation.ledger import Count, Entry
 from curation.report.contents import Report
@@ -20,16 +21,26 @@ _KEY_DIGITS = 16
 _MOST_WORDS = 8  # lines about one step of a document
 
 
-def show_plan(console: Console, steps: Sequence[Any]) -> None:
-    """Print what would run and why; `steps` are jobs.pipeline.StagePlan."""
+def show_plan(console: Console, steps: Sequence[Any], corpus: Corpus, files: int, free_bytes: int | None) -> None:
+    """Print what would run and why, and what that needs; `steps` are jobs.pipeline.StagePlan."""
     rows = [[step.stage, step.key[:_KEY_DIGITS], *_plan_words(console, step)] for step in steps]
-    console.table(["stage", "key", "", "why"], rows)
-    todo = [step.stage for step in steps if not step.committed]
+    console.table(["stage", "key", "", "writes about", "moves about", "why"], rows, right=(3, 4))
+    todo = [step for step in steps if not step.committed]
     console.lines(["", f"{len(steps)} stages: {len(steps) - len(todo)} committed, {len(todo)} to run"])
+    about = "" if corpus.known else "about "
+    text = f"{about}{corpus.documents:,} documents, {bytes_text(corpus.text_bytes)} of text"
+    console.lines([f"{files:,} input files: {text}"])
+    if todo:
+        room = f"; {bytes_text(free_bytes)} are free there" if free_bytes is not None else ""
+        console.lines([f"Needs about {bytes_text(sum(step.stored_bytes for step in todo))} in the work folder{room}."])
 
 
 def _plan_words(console: Console, step: Any) -> list[str]:
-    return [console.paint("committed", "green"), ""] if step.committed else [console.paint("runs", "bold"), step.reason]
+    if step.committed:
+        return [console.paint("committed", "green"), "", "", ""]
+    resumed = f"{step.committed_items:,} of {step.items:,} items committed; " if step.committed_items else ""
+    moved = bytes_text(step.shuffled_bytes) if step.shuffled_bytes else ""
+    return [console.paint("runs", "bold"), bytes_text(step.stored_bytes), moved, resumed + step.reason]
 
 
 def show_funnel(console: Console, report: Report) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from curation.errors import DataBudgetError, InfrastructureError, IntegrityError, RecipeError
+from curation.estimate import Corpus
 from curation.latest import read_latest
 from curation.report import collect
 from jobs import cli, demo, doctor, pipeline, readback
@@ -22,7 +23,20 @@ from tests.workfolder import WEB, WorkFolder, make_work_folder
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
-    *("plan", "run", "takedown", "demo", "verify", "ledger", "explain", "duplicates", "sample", "trace", "blend"),
+    *(
+        "init",
+        "plan",
+        "run",
+        "takedown",
+        "demo",
+        "verify",
+        "ledger",
+        "explain",
+        "duplicates",
+        "sample",
+        "trace",
+        "blend",
+    ),
     *("report", "doctor"),
 )
 
@@ -52,12 +66,13 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
     [commands] = [action for action in cli.parser()._actions if action.dest not in ("help", "version")]
     found = {name: sorted(o for a in one._actions for o in a.option_strings) for name, one in commands.choices.items()}  # type: ignore[union-attr]
     common = ["--help", "--json", "-h"]
-    run = sorted([*common, "--input", "--master", "--set", "--work"])
+    run = sorted([*common, "--input", "--log", "--master", "--set", "--work"])
     order = ["--samples", "--seed", "--sequence-tokens"]
     assert found == {
+        "init": sorted([*common, "--output"]),
         "plan": sorted([*run, "--count-cuts"]),
         "run": run,
-        "demo": sorted([*common, "--master", "--update-digests", "--work"]),
+        "demo": sorted([*common, "--log", "--master", "--update-digests", "--work"]),
         "verify": sorted([*common, "--contamination", "--sample"]),
         "contamination": sorted([*common, "--example", "--task"]),
         "ledger": common,
@@ -193,9 +208,12 @@ def test_a_folder_without_a_run_ends_with_2_for_every_reader(
 def planned(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = [
         StagePlan("ingest", "a" * 32, True, "committed"),
-        StagePlan("filter", "b" * 32, False, "sources.web.profile.length changed"),
+        StagePlan("signals", "b" * 32, False, "it was not finished", False, 3, 2, 9600),
+        StagePlan("filter", "c" * 32, False, "sources.web.profile.length changed"),
     ]
-    monkeypatch.setattr(running, "open_job", lambda options: Namespace(root=options.work))
+    inputs = Namespace(files=[1, 2])
+    monkeypatch.setattr(running, "open_job", lambda options: Namespace(root=options.work, inputs=inputs))
+    monkeypatch.setattr(pipeline, "expected", lambda job: Corpus(100, 260_000, False))
     monkeypatch.setattr(pipeline, "plan", lambda job: steps)
 
 
@@ -204,13 +222,21 @@ def test_plan_says_what_would_run_and_why(capsys: pytest.CaptureFixture[str]) ->
     assert main(["plan", "recipe.toml", "--work", "w"]) == 0
     out = capsys.readouterr().out
     assert "sources.web.profile.length changed" in out
-    assert "2 stages: 1 committed, 1 to run" in out
+    assert "3 stages: 1 committed, 2 to run" in out
+    assert "2 of 3 items committed; it was not finished" in out
+    assert "2 input files: about 100 documents, 260 kB of text" in out
+    assert "Needs about 9.60 kB in the work folder; " in out
     steps = answer(capsys, "plan", "recipe.toml", "--work", "w")
-    assert steps[1] == {
+    assert steps[2] == {
         "stage": "filter",
-        "key": "b" * 32,
+        "key": "c" * 32,
         "committed": False,
         "reason": "sources.web.profile.length changed",
+        "follows": False,
+        "items": 0,
+        "committed_items": 0,
+        "stored_bytes": 0,
+        "shuffled_bytes": 0,
     }
 
 
@@ -388,7 +414,7 @@ def test_a_demo_with_other_digests_ends_with_4(
     work: WorkFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     digests = demo.digests_of(read_latest(work.root), "f" * 64)
-    monkeypatch.setattr(demo, "run_demo", lambda work, master: (None, digests))
+    monkeypatch.setattr(demo, "run_demo", lambda work, master, log: (None, digests))
     monkeypatch.setattr(demo.compare, "__defaults__", (tmp_path / "digests.json",))
     monkeypatch.setattr(demo.update, "__defaults__", (tmp_path / "digests.json",))
     assert main(["demo", "--work", work.root, "--update-digests"]) == 0
