@@ -136,7 +136,7 @@ def _pack(group: str, files: Sequence[InputFile], unit_bytes: int) -> list[Unit]
 
 def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
     signals = Stage("signals", 2, ("ingest",), _signal_parameters(recipe, assets))
-    stages = [Stage("ingest", 1, (), _ingest_parameters(recipe, assets)), signals]
+    stages = [Stage("ingest", 2, (), _ingest_parameters(recipe, assets)), signals]
     judged = ["signals"]
     if recipe.quality_model is not None:
         model = recipe.quality_model
@@ -157,7 +157,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
     if recipe.decontamination is not None:
         benchmarks = [[_plain(benchmark), assets[benchmark.path]] for benchmark in recipe.decontamination.benchmarks]
         index = recipe.decontamination.model_dump(include=recipe.decontamination.index_fields)
-        stages.append(Stage("matches", 2, ("ingest",), {**index, "benchmarks": benchmarks}))
+        stages.append(Stage("matches", 3, ("ingest",), {**index, "benchmarks": benchmarks}))
     stages.append(Stage("filter", 1, tuple(judged), _filter_parameters(recipe, assets)))
     kept = "filter"
     if recipe.dedup is not None:
