@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from curation import storage
 from curation.commits import Manifest
 from curation.errors import IntegrityError
-from curation.latest import Latest, read_latest
+from curation.latest import Latest, read_newest
 from curation.ledger import Entry, ledger
 from curation.lookup import Folder
 from curation.registry import read_registry
@@ -108,7 +108,7 @@ def collect(root: str) -> Report:
         RecipeError: the folder holds no finished run.
         IntegrityError: a committed file is missing or changed.
     """
-    latest = read_latest(root)
+    latest = read_newest(root)
     registry = read_registry(root)
     names = {number: name for name, number in registry.numbers.items()}
     entries = tuple(ledger(root, latest.manifests, names))
