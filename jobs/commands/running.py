@@ -107,6 +107,8 @@ def _finish(options: argparse.Namespace, console: Console, root: str) -> None:
     """Write the report, and print the funnel and how to read the corpus back."""
     path = write_report(root)
     report = collect(root)
+    if not report.total[-1].out.units:
+        say(f"warning: the corpus is empty: no document was kept. `curate ledger {root}` says where they went and why")
     if options.json:
         console.json({**report.to_json(), "work": root, "report": path})
         return

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,14 @@ import pytest
 
 from curation.errors import DataBudgetError, InfrastructureError, IntegrityError, RecipeError
 from curation.estimate import Corpus
+from curation.explain import explain, marks_of
 from curation.latest import read_latest
+from curation.ledger import Count
 from curation.report import collect
-from jobs import cli, demo, doctor, pipeline, readback
+from jobs import cli, demo, doctor, pipeline, readback, shown
 from jobs.cli import main
 from jobs.commands import checking, running
+from jobs.console import Console
 from jobs.pipeline import StagePlan
 from tests.workfolder import WEB, WorkFolder, make_work_folder
 
@@ -172,6 +176,19 @@ def test_explain_shows_numbers_beside_thresholds(work: WorkFolder, capsys: pytes
     assert [step["stage"] for step in steps] == ["ingest", "filter", "dedup"]
 
 
+def test_explain_says_where_addresses_and_links_lie(work: WorkFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "Ärger? Write to ann@example.org or call +49 30 1234567."
+    found = marks_of(text)
+    data = text.encode()
+    assert [(m["kind"], data[m["start"] : m["end"]].decode()) for m in found] == [
+        ("email", "ann@example.org"),
+        ("phone", "+49 30 1234567"),
+    ]
+    shown.show_story(Console(sys.stdout, {}), explain(work.root, str(work.web[0]))[0], found)
+    assert "email bytes 17–32" in " ".join(capsys.readouterr().out.split())
+    assert answer(capsys, "explain", work.root, str(work.web[0]))[0]["marks"] == []
+
+
 def test_explain_prints_the_text_only_when_asked(work: WorkFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", work.root, "https://example.org/walk"]) == 0
     assert WEB[4] not in capsys.readouterr().out
@@ -263,6 +280,16 @@ def test_the_snippets_read_the_corpus(work: WorkFolder) -> None:
         )
         assert done.stdout.startswith(told)
     compile(megatron, "snippet", "exec")
+
+
+def test_an_empty_corpus_is_warned_of_and_has_nothing_to_read_back(work: WorkFolder) -> None:
+    report = collect(work.root)
+    nothing = replace(report.total[-1], out=Count(0, 0))
+    [told] = [readback.snippets(work.root, replace(report, total=(nothing,)))]
+    assert told == [
+        "# Nothing was kept, so there is nothing to read back. What went where, and why:",
+        f"curate ledger {work.root}",
+    ]
 
 
 @pytest.mark.parametrize("error", [RecipeError, DataBudgetError, IntegrityError, InfrastructureError])
