@@ -78,7 +78,7 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
         "run": run,
         "demo": sorted([*common, "--log", "--master", "--train", "--update-digests", "--work"]),
         "verify": sorted([*common, "--contamination", "--sample"]),
-        "contamination": sorted([*common, "--example", "--task"]),
+        "contamination": sorted([*common, "--example", "--examples", "--task"]),
         "ledger": common,
         "explain": sorted([*common, "--text"]),
         "duplicates": common,

@@ -27,6 +27,12 @@ def test_a_work_folder_stands_for_the_shards_of_its_last_run(work: WorkFolder) -
     assert words == ["recipe.toml", "--shards", shards, "--set", "seed=3", "--folder", f"{work.root}/train/{key}"]
 
 
+def test_an_evaluation_reads_shards_and_has_no_run_folder(work: WorkFolder) -> None:
+    words = train.of_work_folder(["evaluate", "checkpoints", "--shards", work.root])
+    assert Path(words[3], "blend.json").exists()
+    assert len(words) == 4
+
+
 def test_a_run_folder_that_was_given_is_kept(work: WorkFolder) -> None:
     assert train.of_work_folder(["r", "--shards", work.root, "--folder", "/there"])[3:] == ["--folder", "/there"]
 
