@@ -10,6 +10,7 @@ from conftest import Finished, digests
 from corpus import write_corpus, write_recipe
 from program import HERE, ROOT, commits, digests_of, start, wait_for_jvm
 
+from curation.latest import read_latest
 from curation.ledger import ledger
 from curation.registry import read_registry
 from curation.verify import verify
@@ -34,13 +35,10 @@ class Sufferer:
 
     root: Path
     work: Path
-    options: tuple[str, ...] = ("--master", "local[1,4]")
+    options: tuple[str, ...]
+    recipe: Path
     struck: int = 0
     before: dict[str, tuple[int, int]] = field(default_factory=dict)
-
-    @property
-    def recipe(self) -> Path:
-        return self.root / "recipe.toml"
 
     def run(self, *faults: Fault) -> subprocess.CompletedProcess[str]:
         """Run until the faults have struck or the run has ended; nothing of it is alive afterwards."""
@@ -64,36 +62,31 @@ class Sufferer:
         self.before = commits(self.work)
         return digests_of(start(self.recipe, str(self.work), *self.options))
 
-    def assert_nothing_committed_was_written_again(self) -> None:
-        """Every commit and manifest from before is the same file."""
-        assert self.before.items() <= commits(self.work).items()
+    def rewritten(self) -> list[str]:
+        """Return the commits and manifests from before that are not the same files any more."""
+        now = commits(self.work)
+        return [f"{path} was written again" for path, state in self.before.items() if now.get(path) != state]
 
     def assert_whole(self, finished: Finished) -> None:
         """Nothing differs from an undisturbed run, every byte is as committed, and the ledger balances."""
-        self.assert_nothing_committed_was_written_again()
-        found = verify(str(self.work))
-        assert [problem for stage in found.stages for problem in stage.problems] == []
-        manifests = finished.latest.manifests
-        names = {number: name for name, number in read_registry(str(self.work)).numbers.items()}
-        assert not [entry for entry in ledger(str(self.work), _own(self.work), names) if entry.problems]
-        assert digests_of_folder(self.work) == {name: manifest.digest for name, manifest in manifests.items()}
+        assert self.rewritten() + problems_of(self.work) == []
+        assert digests_of_folder(self.work) == digests(finished.latest)
 
 
 def sufferer(root: Path) -> Sufferer:
     """Write the small corpus and return a run of it that has not begun."""
     write_corpus(root)
-    write_recipe(root)
-    return Sufferer(root, root / "work")
+    return Sufferer(root, root / "work", ("--master", "local[1,4]"), write_recipe(root))
 
 
 def digests_of_folder(work: Path) -> dict[str, str]:
     """Return the digests of the last run that a folder holds."""
-    from curation.latest import read_latest
-
     return digests(read_latest(str(work)))
 
 
-def _own(work: Path) -> dict[str, object]:
-    from curation.latest import read_latest
-
-    return dict(read_latest(str(work)).manifests)
+def problems_of(work: Path) -> list[str]:
+    """Return what verify finds, and what of the ledger does not balance."""
+    found = [problem for stage in verify(str(work)).stages for problem in stage.problems]
+    names = {number: name for name, number in read_registry(str(work)).numbers.items()}
+    lines = ledger(str(work), read_latest(str(work)).manifests, names)
+    return found + [problem for line in lines for problem in line.problems]
