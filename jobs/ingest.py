@@ -9,15 +9,20 @@ from curation.commits import Commit, Manifest, commit_from_json
 from curation.ledger import Entry
 from curation.quarantine import check_budgets
 from curation.sources.intake import UnitTask, ingest_unit
-from curation.stages import ingest_key
+from curation.stages import Item, ingest_key
 from jobs.job import Job, run_stage
 from jobs.spark import run_shards
 
 
+def items(job: Job) -> list[Item]:
+    """Return the units of input files, in order."""
+    stage = job.stages["ingest"]
+    return [Item(u.item, ingest_key(job.recipe, stage, u, job.inputs.numbers), u.bytes) for u in job.units]
+
+
 def run(job: Job) -> Manifest:
     """Ingest every unit that is not committed yet, largest first. Raises DataBudgetError if too much is unusable."""
-    stage = job.stages["ingest"]
-    keys = {unit.item: ingest_key(job.recipe, stage, unit, job.inputs.numbers) for unit in job.units}
+    keys = {item.name: item.key for item in items(job)}
     done = commits.read_commits(job.root, "ingest", keys)
     todo = sorted((unit for unit in job.units if unit.item not in done), key=lambda unit: -unit.bytes)
     tasks = [UnitTask(job.root, job.input_root, job.recipe, unit, keys[unit.item], job.inputs.numbers) for unit in todo]

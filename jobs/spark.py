@@ -163,6 +163,19 @@ def engine_errors() -> Iterator[None]:
         raise _cause(str(error)) from None
 
 
+def running_tasks(started: Callable[[], Any]) -> tuple[int, int]:
+    """Return the (finished, all) tasks of what a session runs now, to be told and for nothing else."""
+    session = started()
+    if session is None:
+        return 0, 0
+    try:
+        tracker = session.sparkContext.statusTracker()
+        running = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+    except _engine_failures():  # it is being stopped
+        return 0, 0
+    return sum(s.numCompletedTasks for s in running if s), sum(s.numTasks for s in running if s)
+
+
 def settings_in_force(spark: Any) -> dict[str, str]:
     """Return the pinned settings as the session has them, and its version; those it does not know are absent."""
     found = {name: spark.conf.get(name, None) for name in SETTINGS}

@@ -14,6 +14,7 @@ from curation.ledger import Entry, ledger
 from curation.lookup import Folder
 from curation.registry import read_registry
 from curation.report.contamination import Contamination, contamination
+from curation.report.distributions import Distributions, distributions
 from curation.report.duplicates import Duplicates, duplicates
 from curation.report.funnel import Step, funnel, removals, sources
 from curation.report.mixture import Ingredient, mixture
@@ -57,6 +58,7 @@ class Report:
     training_tokens: int | None  # the length of training that epochs are counted for
     contamination: Contamination | None
     duplicates: Duplicates | None
+    distributions: Distributions | None
 
     @property
     def balanced(self) -> bool:
@@ -90,6 +92,7 @@ class Report:
             "quality_model": self.quality,
             "contamination": self.contamination.to_json() if self.contamination is not None else None,
             "duplicates": self.duplicates.to_json() if self.duplicates is not None else None,
+            "distributions": self.distributions.to_json() if self.distributions is not None else None,
             "stages": [vars(stage) for stage in self.stages],
             "software": dict(self.software),
         }
@@ -126,6 +129,7 @@ def collect(root: str) -> Report:
         blend.training_tokens if blend is not None else None,
         contamination(latest.manifests.get("decontaminate")),
         duplicates(Folder(root, latest.manifests, registry)),
+        distributions(root, latest.manifests.get("filter")),
     )
 
 

@@ -74,6 +74,8 @@ def _view(report: Report) -> dict[str, Any]:
         "people": people(report.quality or {}),
         "problems": [(e.stage, e.source, problem) for e in report.entries for problem in e.problems],
         "duplicates": report.duplicates,
+        "distributions": report.distributions,
+        "card": report.quality,
         "curve": [(at, chance, Bar(chance)) for at, chance in report.duplicates.curve] if report.duplicates else [],
         "share": share,
     }

@@ -13,7 +13,9 @@ from curation.trace import blended, shards_folder
 from jobs import contamination, shown
 from jobs.commands.arguments import add_order, command
 from jobs.console import Console, say
-from jobs.job import add_run_arguments, open_job
+from jobs.doctor import free_bytes
+from jobs.job import add_run_arguments, add_spark_arguments, open_job
+from jobs.log import Log
 from jobs.readback import snippets
 
 DEMO_WORK = "build/demo/work"
@@ -31,7 +33,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     add_order(one)
     one = command(commands, "demo", _demo, "fifteen small real sources, from nothing to shards and a report")
     one.add_argument("--work", default=DEMO_WORK, metavar="DIR", help=f"work folder (default: {DEMO_WORK})")
-    one.add_argument("--master", metavar="MASTER", help="Spark master (default: all cores of this machine)")
+    add_spark_arguments(one)
     one.add_argument("--update-digests", action="store_true", help="make the digests of this run the committed ones")
 
 
@@ -45,7 +47,8 @@ def _plan(options: argparse.Namespace, console: Console) -> int:
     if options.json:
         console.json([vars(step) | ({"would": coming} if step.stage == "decontaminate" else {}) for step in steps])
     else:
-        shown.show_plan(console, steps)
+        free = None if is_s3(job.root) else free_bytes(job.root)
+        shown.show_plan(console, steps, pipeline.expected(job), len(job.inputs.files), free)
         contamination.show_preview(console, coming)
     return 0
 
@@ -80,7 +83,7 @@ def _demo(options: argparse.Namespace, console: Console) -> int:
     from jobs import demo
 
     work = storage.absolute(options.work)
-    _, digests = demo.run_demo(work, options.master)
+    _, digests = demo.run_demo(work, options.master, options.log)
     _finish(options, console, work)
     if options.update_digests:
         demo.update(digests)
@@ -105,5 +108,5 @@ def _finish(options: argparse.Namespace, console: Console, root: str) -> None:
 def _with_work(options: argparse.Namespace) -> argparse.Namespace:
     if options.work is None:
         options.work = f"build/{load_recipe(options.recipe, options.set).name}/work"
-        say(f"work folder: {options.work}")
+        Log(is_json=options.log == "json").say(f"work folder: {options.work}")
     return options

@@ -90,9 +90,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=50, help="(default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the points (default: %(default)s)")
     parser.add_argument("--corpus", choices=["demo", "small"], default="demo", help="(default: %(default)s)")
-    parser.add_argument(
-        "--minutes", type=float, default=180, help="begin no chain later (default: %(default)s)"
-    )
+    parser.add_argument("--minutes", type=float, default=180, help="begin no chain later (default: %(default)s)")
     parser.add_argument("--place", type=Path, default=Path("build/chaos"), help="folder (default: %(default)s)")
     return parser.parse_args()
 
