@@ -16,11 +16,16 @@ _PROGRAM = "import sys, json, conftest; print(json.dumps(conftest.digests(confte
 
 
 def start(
-    recipe: Path, work: str, *more: str, stderr: IO[str] | None = None, **environment: str
+    recipe: Path,
+    work: str,
+    *more: str,
+    stderr: IO[str] | None = None,
+    python: str = sys.executable,
+    **environment: str,
 ) -> subprocess.Popen[bytes]:
     """Start a run in a session of its own."""
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(HERE)]), **environment}
-    command = [sys.executable, "-c", _PROGRAM, str(recipe), work, *more]
+    command = [python, "-c", _PROGRAM, str(recipe), work, *more]
     return subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=stderr, start_new_session=True)
 
 
