@@ -153,7 +153,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
     kept = "filter"
     if recipe.dedup is not None:
         order = [[source.name, source.role] for source in recipe.source]
-        stages.append(Stage("dedup", 1, (kept, "signatures"), {**_plain(recipe.dedup), "order": order}))
+        stages.append(Stage("dedup", 2, (kept, "signatures"), {**recipe.dedup.rule, "order": order}))
         kept = "dedup"
     if recipe.decontamination is not None:
         rule = recipe.decontamination.model_dump(exclude=recipe.decontamination.index_fields | {"benchmarks"})

@@ -27,6 +27,17 @@ class DedupSettings(BaseModel):
     removal: Literal["greedy", "component"] = Field("greedy", description="component: one of each connected component")
     survivor: Literal["first", "longest", "quality"] = Field("first", description="who stays within one source")
     max_kept_per_band: int = Field(1024, gt=0, description="kept members a document is compared with per band")
+    max_cluster_share: float | None = Field(
+        None, gt=0, le=1, description="guard: largest share of all documents that one cluster may hold"
+    )
+    driver_pairs: int = Field(
+        100_000_000, ge=0, description="edges up to which one process finds connected components; above it, all do"
+    )
+
+    @property
+    def rule(self) -> dict[str, object]:
+        """What decides about documents: all but guards and who works."""
+        return self.model_dump(mode="json", exclude={"max_cluster_share", "driver_pairs"})
 
     @model_validator(mode="after")
     def _signature_is_bounded(self) -> Self:
