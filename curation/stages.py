@@ -143,7 +143,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
         stages += [Stage("quality_model", 2, trained, parameters), Stage("quality", 1, ("ingest", "quality_model"))]
         judged.append("quality")
     if recipe.dedup is not None:
-        signature = recipe.dedup.model_dump(include={"shingle", "bands", "rows", "seed"})
+        signature = recipe.dedup.model_dump(include={"shingle", "bands", "rows", "scheme", "seed"})
         stages.append(Stage("signatures", 1, ("ingest",), signature))
     if recipe.decontamination is not None:
         benchmarks = [[_plain(benchmark), assets[benchmark.path]] for benchmark in recipe.decontamination.benchmarks]

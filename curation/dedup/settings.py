@@ -10,8 +10,11 @@ class ShingleSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    unit: Literal["word", "character"] = Field("word", description="words, or code points for scripts without spaces")
+    unit: Literal["word", "character", "auto"] = Field(
+        "word", description="words, or code points for scripts without spaces; auto: by the script of most letters"
+    )
     length: int = Field(5, gt=0, le=64, description="units in a shingle")
+    hash: Literal["rolling", "sha1"] = Field("rolling", description="sha1: as datasketch hashes, 50 times slower")
 
 
 class DedupSettings(BaseModel):
@@ -22,6 +25,7 @@ class DedupSettings(BaseModel):
     shingle: ShingleSettings = Field(ShingleSettings(), description="what is compared")
     bands: int = Field(20, gt=0, le=256, description="bands of the signature; more find more (paper: 20)")
     rows: int = Field(13, gt=0, le=64, description="values in a band; more find less (paper: 13)")
+    scheme: Literal["affine32", "legacy"] = Field("affine32", description="permutations of datasketch 2, or of 1")
     seed: int = Field(1, ge=0, lt=1 << 32, description="seed of the permutations (datasketch's default)")
     threshold: float = Field(0.8, gt=0, le=1, description="least Jaccard similarity of a duplicate (paper: 0.8)")
     removal: Literal["greedy", "component"] = Field("greedy", description="component: one of each connected component")

@@ -171,7 +171,7 @@ def candidate_rows(task: ShardTask) -> Iterator[pa.RecordBatch]:
     for texts in _texts_of(task, ids):
         here = slice(at, at + len(texts))
         at = here.stop
-        sets = shingle_sets(texts, unit=task.settings.shingle.unit, length=task.settings.shingle.length)
+        sets = shingle_sets(texts, **task.settings.shingle.model_dump())
         flags = sets.capped * CAPPED | task.is_reference * REFERENCE | task.is_settled * SETTLED
         columns = [
             components[here],
