@@ -2,8 +2,12 @@
 # package index. pip's own settings (PIP_INDEX_URL, PIP_FIND_LINKS, PIP_CERT, pip.conf, …) are honoured.
 #
 #   make demo         fifteen small real sources -> a curated, verified corpus in build/demo/work
+#   make demo-train   the same, then a minute of training on its shards; installs torch
+#   make gpu-check    training on one or two GPUs of this machine, for whoever has them
 #   make test-core    all tests but the trainer's; needs no torch
-#   make test         all tests; installs torch
+#   make test         the trainer's as well; installs torch
+#   make test-faults  what a killed, starved or damaged run leaves behind; about ten minutes
+#   make test-cluster a Spark cluster of its own on this machine
 #   make lint         style, types, the Dockerfile
 #   make image        the container image (DOCKER=podman or buildah works too)
 #   make clean        what the targets above made
@@ -14,6 +18,7 @@ SHELL = /bin/sh
 DOCKER = docker
 BIN = .venv/bin
 INTERPRETERS = $(or $(PYTHON),python3.11 python3.12 python3.13 python3)
+APART = --ignore=tests/faults --ignore=tests/cluster
 PACKAGES = curation jobs schemas $(wildcard trainer)
 
 # A new package must reach the editable install, so each one's __init__.py counts as set-up.
@@ -23,18 +28,31 @@ INSTALL = $(BIN)/python -m pip install --no-input --disable-pip-version-check --
 # An environment whose Python was upgraded away is made anew. This must happen before make looks at the stamps below.
 $(shell $(BIN)/python -c '' 2>/dev/null || rm -f $(BIN)/python .venv/.installed-*)
 
-.PHONY: demo test test-core lint image clean java
+.PHONY: demo demo-train gpu-check test test-core test-faults test-cluster lint image clean java
 
 demo: .venv/.installed-base java
 	$(BIN)/curate demo --work build/demo/work
 
+demo-train: .venv/.installed-train java
+	$(BIN)/curate demo --work build/demo/work --train
+
+gpu-check: .venv/.installed-train
+	$(BIN)/python -m benchmarks.gpu_check
+
 test-core: .venv/.installed-dev java
-	$(BIN)/python -m pytest --ignore=tests/trainer $(ARGS)
+	$(BIN)/python -m pytest $(APART) --ignore=tests/trainer $(ARGS)
 
 test: .venv/.installed-train java
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest $(APART) $(ARGS)
 
-lint: .venv/.installed-dev
+test-faults: .venv/.installed-dev java
+	$(BIN)/python -m pytest tests/faults $(ARGS)
+
+test-cluster: .venv/.installed-dev java
+	$(BIN)/python -m pytest tests/cluster $(ARGS)
+
+# mypy looks into torch, too: without it the trainer's types mean nothing.
+lint: .venv/.installed-train
 	$(BIN)/python -m ruff check
 	$(BIN)/python -m ruff format --check
 	$(BIN)/python -m mypy $(PACKAGES)

@@ -24,6 +24,8 @@ _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))  # splitmi
 _SEEDS = np.array([[0x243F6A8885A308D3], [0x13198A2E03707344]], np.uint64)  # digits of pi, one per lane
 _NULL = np.uint64(0x452821E638D01377)
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)  # made once: rows need many
+
 
 class TableDigest:
     """The running digest of a table: add batches in any order, read `hex`."""
@@ -72,7 +74,7 @@ def canonical_json(value: Any) -> bytes:
 
 def canonical_text(value: Any) -> str:
     """Return the one JSON spelling of plain data: sorted keys, no spaces, characters as they are."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _CANONICAL.encode(value)
 
 
 def text_digests(texts: pa.Array) -> pa.Array:

@@ -11,6 +11,7 @@ from typing import Any
 
 from curation.errors import InfrastructureError
 
+_FULL = {errno.ENOSPC, errno.EDQUOT}
 _MISSING = {"NoSuchKey", "404"}
 
 
@@ -23,6 +24,11 @@ def told(url: str) -> Iterator[None]:
         if isinstance(error, FileNotFoundError) or code_of(error) in _MISSING:
             raise missing(url) from None
         reason = getattr(error, "strerror", None) or code_of(error) or type(error).__name__
+        if getattr(error, "errno", None) in _FULL:
+            raise InfrastructureError(
+                f"{url}: the disk is full ({reason}); what is committed stays: make room, or give --work on a larger "
+                "disk, and run the same command again (`curate plan` says how much room it needs)"
+            ) from error
         raise InfrastructureError(
             f"{url}: the store refused ({reason}); check permissions, credentials and the way to it"
         ) from error

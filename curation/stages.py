@@ -23,7 +23,7 @@ _LIBRARIES = {
     "quality_model": ("fasttext-numpy2", "pycld2", "numpy"),
     "quality": ("fasttext-numpy2",),
 }
-_UNICODE = {"ingest", "signals", "quality_model", "matches"}  # stages that ask Python about characters
+_UNICODE = {"ingest", "signals", "quality_model", "quality", "matches"}  # stages that ask Python about characters
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,15 @@ class Stages:
     def judges(self) -> list[str]:
         """The judges of this recipe, in order."""
         return [stage.name for stage in self.order if stage.name in ("filter", "dedup", "decontaminate")]
+
+
+@dataclass(frozen=True)
+class Item:
+    """What one commit of a stage covers: its name and key, and the bytes it reads (of input files, else of text)."""
+
+    name: str
+    key: str
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -127,7 +136,7 @@ def _pack(group: str, files: Sequence[InputFile], unit_bytes: int) -> list[Unit]
 
 def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
     signals = Stage("signals", 2, ("ingest",), _signal_parameters(recipe, assets))
-    stages = [Stage("ingest", 1, (), _ingest_parameters(recipe, assets)), signals]
+    stages = [Stage("ingest", 2, (), _ingest_parameters(recipe, assets)), signals]
     judged = ["signals"]
     if recipe.quality_model is not None:
         model = recipe.quality_model
@@ -140,7 +149,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
             "rules": _drawing_rules(recipe),
             "language": _language_parameters(recipe, assets),
         }
-        stages += [Stage("quality_model", 2, trained, parameters), Stage("quality", 1, ("ingest", "quality_model"))]
+        stages += [Stage("quality_model", 3, trained, parameters), Stage("quality", 2, ("ingest", "quality_model"))]
         judged.append("quality")
     if recipe.dedup is not None:
         signature = recipe.dedup.model_dump(include={"shingle", "bands", "rows", "scheme", "seed"})
@@ -148,8 +157,8 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
     if recipe.decontamination is not None:
         benchmarks = [[_plain(benchmark), assets[benchmark.path]] for benchmark in recipe.decontamination.benchmarks]
         index = recipe.decontamination.model_dump(include=recipe.decontamination.index_fields)
-        stages.append(Stage("matches", 2, ("ingest",), {**index, "benchmarks": benchmarks}))
-    stages.append(Stage("filter", 1, tuple(judged), _filter_parameters(recipe, assets)))
+        stages.append(Stage("matches", 3, ("ingest",), {**index, "benchmarks": benchmarks}))
+    stages.append(Stage("filter", 2, tuple(judged), _filter_parameters(recipe, assets)))
     kept = "filter"
     if recipe.dedup is not None:
         order = [[source.name, source.role] for source in recipe.source]

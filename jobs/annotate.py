@@ -12,7 +12,7 @@ from curation.annotate import PARTS, ScanTask, scan
 from curation.commits import Manifest, commit_from_json
 from curation.decontamination import benchmarks, examples, index
 from curation.shards_table import Shard
-from curation.stages import item_key
+from curation.stages import Item, item_key
 from jobs.job import Job, run_stage
 from jobs.quality_model import model_key
 from jobs.spark import run_shards
@@ -20,11 +20,16 @@ from jobs.spark import run_shards
 Keys = Mapping[str, Mapping[str, str]]  # part -> shard -> key of the item
 
 
+def items(job: Job, part: str) -> list[Item]:
+    """Return the shards that one part measures. Raises RecipeError before ingest is committed."""
+    return [Item(shard.shard, _key(job, part, shard), shard.text_bytes) for shard in job.shards()]
+
+
 def run(job: Job) -> dict[str, Manifest]:
     """Compute the parts that are stale, shard by shard, and return the manifests of all parts of this recipe."""
     parts = [part for part in PARTS if part in job.stages]
     shards = job.shards()
-    keys = {part: {shard.shard: _key(job, part, shard) for shard in shards} for part in parts}
+    keys = {part: {item.name: item.key for item in items(job, part)} for part in parts}
     done = {part: commits.read_commits(job.root, part, keys[part]) for part in parts}
     tasks = [task for shard in shards if (task := _task(job, shard, keys, done)).stale]
     for result in run_shards(job.spark, _scan, sorted(tasks, key=lambda task: -task.shard.text_bytes)) if tasks else []:

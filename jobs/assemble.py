@@ -9,17 +9,21 @@ from curation.assemble import AssembleTask, assemble_shard
 from curation.commits import Manifest, commit_from_json
 from curation.parts import Part
 from curation.shards_table import Shard
-from curation.stages import item_key
+from curation.stages import Item, item_key
 from jobs.job import Job, run_stage
 from jobs.spark import run_shards
 
 Parts = Mapping[str, Part]
 
 
+def items(job: Job) -> list[Item]:
+    """Return the shards that are written. Raises RecipeError before every judge is committed."""
+    return [Item(shard.shard, task.key, shard.text_bytes) for shard, task in _tasks(job)]
+
+
 def run(job: Job) -> Manifest:
     """Assemble every shard whose documents, verdicts or cuts are new. Reference sources have no corpus."""
-    emitted = {source.name for source in job.recipe.source if source.role == "train"}
-    tasks = {shard.shard: task for shard, task in _tasks(job) if shard.source in emitted}
+    tasks = {shard.shard: task for shard, task in _tasks(job)}
     keys = {item: task.key for item, task in tasks.items()}
     done = commits.read_commits(job.root, "assemble", keys)
     todo = sorted((task for item, task in tasks.items() if item not in done), key=lambda task: -task.shard.text_bytes)
@@ -35,7 +39,9 @@ def _tasks(job: Job) -> list[tuple[Shard, AssembleTask]]:
     verdicts = _by_shard(judges[job.stages.judges[-1]], "verdicts")
     clusters = _by_shard(judges["dedup"], "verdicts") if "dedup" in judges else {}
     cuts = _by_shard(judges["decontaminate"], "cuts") if "decontaminate" in judges else {}
-    return [(shard, _task(job, shard, (signals, quality, verdicts, clusters, cuts))) for shard in job.shards()]
+    emitted = {source.name for source in job.recipe.source if source.role == "train"}
+    shards = [shard for shard in job.shards() if shard.source in emitted]
+    return [(shard, _task(job, shard, (signals, quality, verdicts, clusters, cuts))) for shard in shards]
 
 
 def _task(job: Job, shard: Shard, tables: Sequence[Parts]) -> AssembleTask:

@@ -12,8 +12,8 @@ from curation.errors import IntegrityError, RecipeError
 from curation.latest import Latest
 from curation.s3 import is_s3
 from jobs import pipeline
-from jobs.console import say
 from jobs.job import open_job
+from jobs.log import Log
 
 RECIPES = Path(__file__).parents[1] / "recipes"
 DIGESTS = RECIPES / "demo_digests.json"
@@ -21,19 +21,20 @@ DIGESTS = RECIPES / "demo_digests.json"
 Digests = Mapping[str, Mapping[str, str]]  # stage -> table -> digest; "inputs" stands first, as a stage
 
 
-def run_demo(work: str, master: str | None) -> tuple[Latest, Digests]:
+def run_demo(work: str, master: str | None, log: str = "text") -> tuple[Latest, Digests]:
     """Fetch, prepare and curate, and return the run and its digests. What is there already is not done again.
 
     Packages and inputs go beside a local work folder, else below build/demo.
     """
     place = Path("build/demo") if is_s3(work) else Path(work).parent
     packages, inputs = place / "packages", place / "input"
-    say(f"demo: fetching packages into {packages}")
+    told = Log(is_json=log == "json")
+    told.say(f"demo: fetching packages into {packages}")
     fetch(packages)
-    say(f"demo: preparing fifteen sources in {inputs}")
+    told.say(f"demo: preparing fifteen sources in {inputs}")
     files = prepare(packages, inputs)
     recipe = str(RECIPES / "demo.toml")
-    job = open_job(Namespace(recipe=recipe, work=work, input=str(inputs), set=[], master=master))
+    job = open_job(Namespace(recipe=recipe, work=work, input=str(inputs), set=[], master=master, log=log))
     done = pipeline.run(job)
     return done, digests_of(done, digest(inputs, files))
 

@@ -155,12 +155,17 @@ def _remove_empty(folder: str) -> None:
         os.rmdir(folder)
 
 
-def _disk(work: str) -> Check:
-    place = Path(work).absolute()
+def free_bytes(folder: str) -> int:
+    """Return the room on the disk that a folder is on, or will be."""
+    place = Path(folder).absolute()
     while not place.exists():
         place = place.parent
-    free = shutil.disk_usage(place).free
-    told = f"{free / 1e9:,.1f} GB free at {place}"
+    return shutil.disk_usage(place).free
+
+
+def _disk(work: str) -> Check:
+    free = free_bytes(work)
+    told = f"{free / 1e9:,.1f} GB free at {work}"
     advice = "a run needs about three times the text of its corpus; give --work on a larger disk"
     return Check("disk", free >= _SMALLEST_DISK_BYTES, told, advice, needed=False)
 

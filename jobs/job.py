@@ -22,6 +22,7 @@ from curation.recipe import Recipe, load_recipe
 from curation.registry import Inputs, Registry, fingerprint_of, read_registry, register, survey, write_generation
 from curation.shards_table import Shard, shards_of
 from curation.stages import Stages, Unit, declare, units
+from jobs.log import Log
 from jobs.spark import open_session, settings_in_force
 
 UNIT_BYTES = 64 << 20  # small input files read by one task; larger files are tasks of their own
@@ -40,6 +41,8 @@ class Job:
     stages: Stages
     registries: tuple[Registry, Registry]
     seen: "_Seen" = field(repr=False)
+    log: Log = field(default_factory=Log)
+    _manifests: dict[str, Manifest] = field(default_factory=dict, repr=False)
     _spark: Any = field(default=None, repr=False)
 
     @property
@@ -47,6 +50,13 @@ class Job:
         """The session, started at first use."""
         if self._spark is None:
             self._spark = open_session(self.master)
+            address = self._spark.sparkContext.uiWebUrl
+            if address:
+                self.log.say(f"Spark UI: {address}", "spark", address=address)
+        return self._spark
+
+    def started_spark(self) -> Any:
+        """Return the session if a stage has needed it already, else None."""
         return self._spark
 
     @property
@@ -79,8 +89,13 @@ class Job:
         return self.stages.keys[stage]
 
     def committed(self, stage: str) -> Manifest | None:
-        """Return the manifest of a stage for this run's inputs, or None."""
-        return commits.read_manifest(self.root, stage, self.key(stage), self.inputs.digest)
+        """Return the manifest of a stage for this run's inputs, or None. It never changes, so it is read once."""
+        if stage not in self._manifests:
+            found = commits.read_manifest(self.root, stage, self.key(stage), self.inputs.digest)
+            if found is None:
+                return None
+            self._manifests[stage] = found
+        return self._manifests[stage]
 
     def manifest(self, stage: str) -> Manifest:
         """Return the manifest of a stage that another one reads. Raises RecipeError (exit 2) if it is not committed."""
@@ -132,7 +147,13 @@ def add_run_arguments(parser: argparse.ArgumentParser, work: str | None = None) 
     parser.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE", help="override a value of the recipe"
     )
+    add_spark_arguments(parser)
+
+
+def add_spark_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add where the work is done, and how progress is told."""
     parser.add_argument("--master", metavar="MASTER", help="Spark master (default: all cores of this machine)")
+    parser.add_argument("--log", choices=("text", "json"), default="text", help="progress for people, or JSON lines")
 
 
 def open_job(options: argparse.Namespace) -> Job:
@@ -145,7 +166,8 @@ def open_job(options: argparse.Namespace) -> Job:
     seen = _Seen(root)
     after, inputs = register(before, recipe, found, lambda entry: seen.fingerprint(input_root, entry))
     stages = declare(recipe, _assets(recipe, input_root))
-    return Job(recipe, options.recipe, root, input_root, options.master, inputs, stages, (before, after), seen)
+    log = Log(is_json=options.log == "json")
+    return Job(recipe, options.recipe, root, input_root, options.master, inputs, stages, (before, after), seen, log)
 
 
 def run_stage(name: str, about: str, argv: Sequence[str] | None, run: Callable[[Job], Manifest]) -> int:

@@ -18,11 +18,16 @@ from curation.shards.grouping import groups
 from curation.shards.pairs import Group, PairTask, write_pairs
 from curation.shards.shuffling import ROWS, SORTED_BY, SpreadTask, token_rows, written
 from curation.shards.sidecar import PairSidecar, Shards
-from curation.stages import item_key
+from curation.stages import Item, item_key
 from jobs.job import Job, run_stage
 from jobs.spark import collect, in_batches, run_shards, shard_rows
 
 _FILES = {"bin": ".bin", "idx": ".idx"}
+
+
+def items(job: Job) -> list[Item]:
+    """Return the groups of corpus shards that become pairs. Raises RecipeError before assemble is committed."""
+    return [Item(group.item, _key(job, group), sum(part.bytes for part in group.parts)) for group in _groups(job)]
 
 
 def run(job: Job) -> Manifest:

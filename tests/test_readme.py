@@ -37,7 +37,9 @@ def test_every_make_target_exists() -> None:
     assert [target for [target] in of("make ") if not re.search(rf"^{target}:", makefile, re.M)] == []
 
 
-@pytest.mark.parametrize("words", [w for w in of(".venv/bin/curate ") if w[0] != "run"], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    "words", [w for w in of(".venv/bin/curate ") if w[0] not in ("init", "plan", "run")], ids=lambda words: words[0]
+)
 def test_reading_commands_work_on_a_finished_run(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -47,18 +49,21 @@ def test_reading_commands_work_on_a_finished_run(
     assert capsys.readouterr().out
 
 
-def test_the_third_command_runs_on_ones_own_files(tmp_path: Path) -> None:
+def test_the_commands_for_ones_own_files_run_one_after_the_other(tmp_path: Path) -> None:
     from corpus import prose  # type: ignore[import-not-found]
 
-    [words] = [w for w in of(".venv/bin/curate ") if w[0] == "run"]
     (tmp_path / "in/deep").mkdir(parents=True)
     rows = b"".join(json.dumps({"text": prose(n)}).encode() + b"\n" for n in range(20))
     (tmp_path / "in/deep/a.jsonl.gz").write_bytes(gzip.compress(rows))
     page = "<html><body><p>" + prose(50).replace("\n\n", "</p><p>") + "</p></body></html>"
     (tmp_path / "in/b.warc").write_bytes(warc(page.encode()))
-    known = {"FOLDER": str(tmp_path / "in"), "WORK": str(tmp_path / "work")}
-    command = [sys.executable, "-c", "from jobs.cli import entry; entry()", *(known.get(word, word) for word in words)]
-    subprocess.run(command, cwd=ROOT, check=True)
+    places = {"FILES": "in", "FOLDER": "in", "WORK": "work", "mine.toml": "mine.toml"}
+    known = {word: str(tmp_path / place) for word, place in places.items()}
+    for words in [w for w in of(".venv/bin/curate ") if w[0] in ("init", "plan", "run")]:
+        program = "from jobs.cli import entry; entry()"
+        subprocess.run(
+            [sys.executable, "-c", program, *(known.get(word, word) for word in words)], cwd=ROOT, check=True
+        )
     assert (tmp_path / "work/latest.json").is_file()
     assert list((tmp_path / "work/shards").glob("*/shards.json"))
 

@@ -52,8 +52,10 @@ def _find_words(texts: pa.Array, index: Index, again: bool) -> tuple[Offsets, Of
     if not len(either):
         return hits
     rows_again, *others = _find_words(texts.take(pa.array(either)), index, True)
-    both = [np.concatenate(pair) for pair in zip(hits, (either[rows_again], *others), strict=True)]
-    rows, starts, ends, positions = np.unique(np.stack(both), axis=1)
+    twice = words.either[rows]
+    pairs = zip((column[twice] for column in hits), (either[rows_again], *others), strict=True)
+    merged = np.unique(np.stack([np.concatenate(pair) for pair in pairs]), axis=1)
+    rows, starts, ends, positions = (np.r_[column[~twice], own] for column, own in zip(hits, merged, strict=True))
     return rows, starts, ends, positions
 
 

@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,7 @@ _NO_WIDTH = (
     "\u00ad\u034f\u061c\u180b-\u180f\u200c-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff"
 )
 _ZERO_WIDTH_SPACE = "\u200b"
+_LONGEST_REMEMBERED = 64  # characters: a word in any script that puts spaces between words
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +95,7 @@ def fold_table(mode: Mode, zero_width_space_separates: bool = False) -> FoldTabl
         elif any(folded):
             codes[code_point] = EXPANSION + sequences.setdefault(folded, len(sequences))
     if mode == "extended":
-        codes[[ord(c) for c in _characters(_depends_on_neighbours())]] = DEPENDS
+        codes[[ord(c) for c in _characters(_marks().composing)]] = DEPENDS
         codes[[ord(c) for c in _characters(_NO_WIDTH)]] = IGNORED
         codes[ord(_ZERO_WIDTH_SPACE)] = SEPARATOR if zero_width_space_separates else EITHER
     lengths = [len(sequence) for sequence in sequences]
@@ -122,52 +124,92 @@ def _characters(ranges: str) -> list[str]:
     return re.findall(f"[{ranges}]", "".join(map(chr, [*range(0xD800), *range(0xE000, 0x20000), *_ASSIGNED[1]])))
 
 
+class _Marks(NamedTuple):
+    """What stands with the character before it, as insides of regular expressions."""
+
+    composing: str  # may become one character with it: a text with one of these is folded by cluster
+    inert: str  # no composition has these: they separate words wherever reordering puts them
+
+
 @cache
-def _depends_on_neighbours() -> str:
-    """Return the characters that may combine with what stands before them, as the inside of a regular expression."""
-    combining, seconds = set(), set()
+def _marks() -> _Marks:
+    """Return the two kinds of combining characters, from Python's Unicode database."""
+    seconds, combining = set(), set()
     for character in (chr(c) for block in _ASSIGNED for c in block):
-        canonical = unicodedata.decomposition(character)
-        if " " in canonical and not canonical.startswith("<"):
-            seconds.add(chr(int(canonical.split()[1], 16)))
+        first, _, second = unicodedata.decomposition(character).partition(" ")
+        if second and not first.startswith("<"):
+            pair = chr(int(first, 16)) + chr(int(second, 16))
+            seconds |= {pair[1]} if unicodedata.normalize("NFC", pair) != pair else set()
         if unicodedata.combining(unicodedata.normalize("NFKD", character)[0]):
             combining.add(character)
+    inert = {c for c in combining if not seconds & set(_parts(c)) and not any(map(str.isalnum, _parts(c)))}
     hangul = {chr(c) for block in (range(0x1161, 0x1176), range(0x11A8, 0x11C3)) for c in block}  # vowels and finals
     halfwidth_hangul = {chr(c) for c in range(0xFFA0, 0xFFDD)}
-    return "".join(map(re.escape, sorted(combining | seconds | hangul | halfwidth_hangul)))
+    composing = (combining | seconds | hangul | halfwidth_hangul) - inert
+    return _Marks(*("".join(map(re.escape, sorted(kind))) for kind in (composing, inert)))
+
+
+def _parts(character: str) -> str:
+    return unicodedata.normalize("NFKD", character) + unicodedata.normalize("NFKD", character.casefold())
 
 
 @cache
 def _clusters() -> re.Pattern[str]:
-    """Return the pattern of a character with everything that may combine with it: clusters fold independently."""
-    attached = f"[{_depends_on_neighbours()}{_NO_WIDTH}]"
-    return re.compile(f".{attached}*", re.DOTALL)
+    """Return the pattern of a character with everything that may compose with it: clusters fold independently."""
+    return re.compile(f".{_attached()}", re.DOTALL)
+
+
+@cache
+def _stretches() -> re.Pattern[str]:
+    """Return the pattern of whole clusters up to a space, which is mostly one word: few enough to be remembered."""
+    return re.compile(f"[^ \n]+(?:[ \n]{_attached()})?|[ \n]{_attached()}")
+
+
+def _attached() -> str:
+    marks = _marks()
+    return f"(?:(?:[{marks.inert}]*[{marks.composing}{_NO_WIDTH}])+[{marks.inert}]*)?"
 
 
 def _split_slowly(text: str, fold: FoldTable) -> tuple[Hashes, Offsets, Offsets]:
     """Return the words of a text with combining characters, cluster by cluster."""
-    separates = fold.codes[ord(_ZERO_WIDTH_SPACE)] == SEPARATOR
-    codes: list[int] = []
-    lengths: list[int] = []
-    sizes: list[int] = []
-    for match in _clusters().finditer(text):
-        cluster_codes, size = _fold_cluster(match.group(), bool(separates))
-        codes += cluster_codes
-        lengths.append(len(cluster_codes))
-        sizes.append(size)
-    ends = np.cumsum(sizes)
-    repeats = np.array(lengths)
-    return chosen().split_codes(
-        np.array(codes, np.uint32), np.repeat(ends - np.array(sizes), repeats), np.repeat(ends, repeats)
-    )
+    separates = bool(fold.codes[ord(_ZERO_WIDTH_SPACE)] == SEPARATOR)
+    folded, sizes = [], []
+    for match in _stretches().finditer(text):
+        stretch = match.group()
+        fold_stretch = _fold_stretch if len(stretch) <= _LONGEST_REMEMBERED else _fold_stretch.__wrapped__
+        folded.append(fold_stretch(stretch, separates))
+        sizes.append(folded[-1].size)
+    lengths = [len(stretch.codes) for stretch in folded]
+    shifts = np.repeat(np.cumsum([0, *sizes[:-1]]), lengths)
+    starts, ends = (np.concatenate([getattr(stretch, name) for stretch in folded]) for name in ("starts", "ends"))
+    return chosen().split_codes(np.concatenate([stretch.codes for stretch in folded]), starts + shifts, ends + shifts)
+
+
+class _Folded(NamedTuple):
+    codes: npt.NDArray[np.uint32]
+    starts: Offsets  # of the cluster that each code comes from, in bytes
+    ends: Offsets
+    size: int
 
 
 @lru_cache(maxsize=1 << 16)
-def _fold_cluster(cluster: str, zero_width_space_separates: bool) -> tuple[list[int], int]:
+def _fold_stretch(stretch: str, zero_width_space_separates: bool) -> _Folded:
+    codes, starts, ends, at = [], [], [], 0
+    for cluster in _clusters().findall(stretch):
+        own = _fold_cluster(cluster, zero_width_space_separates)
+        size = len(cluster.encode())
+        codes += own
+        starts += [at] * len(own)
+        ends += [at + size] * len(own)
+        at += size
+    return _Folded(np.array(codes, np.uint32), np.array(starts, np.int64), np.array(ends, np.int64), at)
+
+
+def _fold_cluster(cluster: str, zero_width_space_separates: bool) -> list[int]:
     visible = re.sub(f"[{_NO_WIDTH}]", "", cluster)
     if not zero_width_space_separates:
         visible = visible.replace(_ZERO_WIDTH_SPACE, "")
-    return list(_folded_codes(visible, "extended")), len(cluster.encode())
+    return list(_folded_codes(visible, "extended"))
 
 
 def _with_slow(words: Words, slow: dict[int, tuple[Hashes, Offsets, Offsets]]) -> Words:

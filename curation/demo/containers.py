@@ -1,11 +1,12 @@
-"""Write gzip, zstd and tar so that the bytes are the same everywhere.
+"""Write gzip, zstd, tar, zip and 7z so that the bytes are the same everywhere.
 
 A compressor's output depends on its version and build (zlib and zlib-ng differ), so nothing is compressed: gzip members
-hold stored deflate blocks and zstd frames hold raw blocks. Every reader of the formats takes them.
+hold stored deflate blocks, zstd frames raw blocks, zip and 7z members copies. Every reader of the formats takes them.
 """
 
 import io
 import tarfile
+import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 
@@ -66,3 +67,34 @@ def tar_archive(members: Iterable[tuple[str, bytes]]) -> bytes:
             header.size = len(content)
             archive.addfile(header, io.BytesIO(content))
     return stream.getvalue()
+
+
+def zip_archive(members: Iterable[tuple[str, bytes]]) -> bytes:
+    """Return a zip of (name, content), in this order, with the format's first date and no system's attributes."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        for name, content in members:
+            header = zipfile.ZipInfo(name)
+            header.create_system = 0
+            archive.writestr(header, content)
+    return stream.getvalue()
+
+
+def seven_zip(name: str, content: bytes) -> bytes:
+    """Return a 7z archive of one file, copied; the format is that of 7-Zip's 7zFormat.txt."""
+    size = _number(len(content))
+    packed = b"\x06" + _number(0) + b"\x01\x09" + size + b"\x00"  # PackInfo: one stream, and its size
+    crc = b"\x0a\x01" + zlib.crc32(content).to_bytes(4, "little")
+    folder = b"\x07\x0b\x01\x00\x01\x01\x00" + b"\x0c" + size + crc + b"\x00"  # one folder of one coder: copy
+    label = b"\x00" + name.encode("utf-16-le") + b"\x00\x00"
+    files = b"\x05\x01\x11" + _number(len(label)) + label + b"\x00"
+    header = b"\x01\x04" + packed + folder + b"\x08\x00\x00" + files + b"\x00"
+    start = b"".join(number.to_bytes(8, "little") for number in (len(content), len(header)))
+    start += zlib.crc32(header).to_bytes(4, "little")
+    signature = b"7z\xbc\xaf\x27\x1c\x00\x04" + zlib.crc32(start).to_bytes(4, "little")
+    return signature + start + content + header
+
+
+def _number(value: int) -> bytes:
+    """Return a 7z number in the form that fits all of 64 bits."""
+    return bytes([value]) if value < 0x80 else b"\xff" + value.to_bytes(8, "little")

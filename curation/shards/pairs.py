@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 
 from curation import storage
@@ -64,14 +65,24 @@ def write_pairs(task: PairTask) -> Commit:
     with contextlib.ExitStack() as stack:
         writers = {split: stack.enter_context(SplitWriter(task, split, tokenizer)) for split in SPLITS}
         for batch in text_batches(task.root, task.group.parts):
-            held_out = pa.array([is_held_out(task, key) for key in batch["doc_key"].to_pylist()], pa.bool_())
-            for split, writer in writers.items():
-                rows = batch.filter(held_out if split == "valid" else pa.compute.invert(held_out))
-                if rows.num_rows:
-                    size = int(pa.compute.sum(pa.compute.binary_length(rows["text"])).as_py())
-                    writer.write(rows["doc_id"], rows["piece"], tokenizer.encode_batch(rows["text"]), size)
+            for split, rows in _by_split(task, batch):
+                size = int(pa.compute.sum(pa.compute.binary_length(rows["text"])).as_py())
+                writers[split].write(rows["doc_id"], rows["piece"], tokenizer.encode_batch(rows["text"]), size)
     parts = [part for writer in writers.values() for part in writer.parts]
     return Commit("tokenize", task.group.item, task.key, tuple(parts))
+
+
+def _by_split(task: PairTask, batch: pa.RecordBatch) -> Iterator[tuple[Split, pa.RecordBatch]]:
+    """Yield the rows of each split that has any; where all are of one, they are not copied."""
+    held_out = pa.array([is_held_out(task, key) for key in batch["doc_key"].to_pylist()], pa.bool_())
+    if held_out.true_count == 0:
+        yield "train", batch
+        return
+    of_split: dict[Split, pa.BooleanArray] = {"train": pa.compute.invert(held_out), "valid": held_out}
+    for split, chosen in of_split.items():
+        rows = batch.filter(chosen)
+        if rows.num_rows:
+            yield split, rows
 
 
 @functools.lru_cache(maxsize=1)
@@ -121,8 +132,8 @@ class SplitWriter:
         columns: Mapping[str, Any] = {
             "doc_id": doc_ids,
             "piece": pieces,
-            "pair": pa.array([self._name] * rows),
-            "sequence": pa.array(range(first, first + rows), pa.int64()),
+            "pair": pa.repeat(self._name, rows),
+            "sequence": pa.array(np.arange(first, first + rows)),
             "tokens": pa.array(documents.offsets[1:] - documents.offsets[:-1] + 1),
         }
         self._documents.write(

@@ -27,7 +27,7 @@ class EmptyPair(CurationError):
 class WriteStream(Protocol):
     """What a pair is written to: a buffered binary stream, which takes all bytes it is given."""
 
-    def write(self, data: bytes, /) -> object:
+    def write(self, data: bytes | memoryview, /) -> object:
         """Take all of `data`."""
 
 
@@ -65,7 +65,7 @@ class PairWriter:
         """
         lengths = np.diff(documents.offsets) + 1
         self._check(documents, lengths)
-        data = self._with_ends(documents).tobytes()
+        data = self._with_ends(documents).data.cast("B")
         self._sha256_bin.update(data)
         self._bin.write(data)
         self._lengths.frombytes(lengths.astype(np.int32).tobytes())

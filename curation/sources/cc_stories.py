@@ -49,30 +49,34 @@ def _read(raw: BinaryIO, uri: str, limits: Limits, options: ReaderOptions) -> It
                 yield story.close(ordinal, limits)
                 story, ordinal = _Story(), ordinal + 1
         else:
-            if story.lines:
+            if story:
                 yield story.close(ordinal, limits)
                 story, ordinal = _Story(), ordinal + 1
             yield Skipped("blank_line", line.raw_bytes)
-    if story.lines:
+    if story:
         yield story.close(ordinal, limits)
     yield expanded.end()
 
 
 class _Story:
     def __init__(self) -> None:
-        self.lines: list[bytes] = []
+        self._held = bytearray()  # not the lines: many short ones would cost many times their bytes
         self._offset, self.raw_bytes = 0, 0
 
+    def __bool__(self) -> bool:
+        return bool(self._held)
+
     def add(self, offset: int, raw_bytes: int, content: bytes) -> None:
-        self._offset = self._offset if self.lines else offset
+        self._offset = self._offset if self else offset
         self.raw_bytes += raw_bytes
-        self.lines.append(content)
+        self._held += content
+        self._held += b"\n"
 
     def close(self, ordinal: int, limits: Limits) -> Record | BadUnit:
-        record = Record(ordinal, "", self._offset, self.raw_bytes, b"\n".join(self.lines))
+        record = Record(ordinal, "", self._offset, self.raw_bytes, bytes(self._held[:-1]))
         return record if self.raw_bytes <= limits.max_document_bytes else record.as_bad("too_large", "story")
 
     def lost(self, line: LostLine, ordinal: int) -> BadUnit:
-        offset = self._offset if self.lines else line.offset
-        digest = sha256(b"\n".join(self.lines) + line.sha256.encode()).hexdigest()
+        offset = self._offset if self else line.offset
+        digest = sha256(bytes(self._held[:-1]) + line.sha256.encode()).hexdigest()
         return BadUnit(ordinal, "", offset, self.raw_bytes + line.raw_bytes, line.error, line.detail, digest)

@@ -13,6 +13,7 @@ from backports import zstd
 EXPAND_BYTES = 1 << 18  # decoded bytes a call returns at most
 PROBE_BYTES = 1 << 14  # compressed bytes that must decode before a magic number is believed
 XZ_MEMORY_BYTES = 1 << 28  # xz -9 needs 65 MiB; a header may ask for 4 GiB
+_GZIP_WINDOW = 31  # zlib's way to say: a gzip header, any window
 SALVAGE_BYTES = 1 << 12  # first step in which decoded bytes before an error are recovered
 
 CODEC_ERRORS = (zlib.error, zstd.ZstdError, lzma.LZMAError, OSError, EOFError, ValueError)
@@ -34,9 +35,10 @@ class GzipDecoder:
     """One gzip member, with the interface of the other decompressors and a way to get at the bytes before an error."""
 
     def __init__(self) -> None:
-        self._inflate = zlib.decompressobj(31)
+        self._inflate = zlib.decompressobj(_GZIP_WINDOW)
         self._before = self._inflate
         self._input = b""
+        self._begun = False
         self.needs_input = True
 
     @property
@@ -50,7 +52,9 @@ class GzipDecoder:
     def decompress(self, data: bytes, max_length: int = EXPAND_BYTES) -> bytes:
         """Return up to `max_length` decoded bytes; call again with b"" while `needs_input` is false."""
         self._input = self._inflate.unconsumed_tail + data
-        self._before = self._inflate.copy()
+        # A copy costs 40 KiB; most members are one call, and before that the state is a new decoder's.
+        self._before = self._inflate.copy() if self._begun else zlib.decompressobj(_GZIP_WINDOW)
+        self._begun = True
         out = self._inflate.decompress(self._input, max_length)
         self.needs_input = not self._inflate.unconsumed_tail and len(out) < max_length
         return out

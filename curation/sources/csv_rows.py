@@ -34,15 +34,21 @@ class _Open:
 
     def __init__(self, offset: int) -> None:
         self.offset, self.raw_bytes, self.quotes = offset, 0, 0
-        self.lines: list[bytes] = []
+        self._held = bytearray()  # not the lines: a row of empty ones would cost fifty times its bytes
+
+    @property
+    def content(self) -> bytes:
+        """The row without the LF at its end."""
+        return bytes(self._held[:-1])
 
     def add(self, line: Line) -> None:
-        self.lines.append(line.content)
+        self._held += line.content
+        self._held += b"\n"
         self.raw_bytes += line.raw_bytes
         self.quotes += line.content.count(b'"')
 
     def bad(self, ordinal: int, problem: UnitError) -> BadUnit:
-        digest = sha256(b"\n".join(self.lines)).hexdigest()
+        digest = sha256(self.content).hexdigest()
         return BadUnit(ordinal, "", self.offset, self.raw_bytes, problem.error, problem.detail, digest)
 
 
@@ -103,12 +109,12 @@ def _rows(expanded: Expanded, max_bytes: int) -> Iterator[_Open | LostLine | Ski
 
 
 def _unclosed(row: _Open) -> LostLine:
-    digest = sha256(b"\n".join(row.lines)).hexdigest()
+    digest = sha256(row.content).hexdigest()
     return LostLine(row.offset, row.raw_bytes, "parse", "csv_quotes", digest)
 
 
 def _fields(row: _Open) -> list[str]:
-    decoded = decode_text(b"\n".join(row.lines))
+    decoded = decode_text(row.content)
     text = decoded.text.removeprefix("\ufeff").replace("\0", "")
     reader = csv.reader(io.StringIO(text, newline=""), strict=False)
     try:

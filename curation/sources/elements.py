@@ -121,7 +121,7 @@ class _Scan:
             if exhausted:
                 return self._lose("truncated", "element", len(window.buffer))
             if len(window.buffer) > self._max_bytes:
-                return self._lose("too_large", "element", len(window.buffer) - len(start) - len(end))
+                return self._pass()
             searched = max(len(window.buffer) - len(start) - len(end), len(start))
 
     def _whole(self, size: int) -> Element | LostElement:
@@ -131,8 +131,25 @@ class _Scan:
         self.window.consume(size)
         return Element(*self.window.close_span(), content)
 
+    def _pass(self) -> LostElement:
+        """Give up a record that is too large with all of its bytes, holding few of them."""
+        window, start, end, digest = self.window, self._tag.start, self._tag.end, hashlib.sha256()
+        searched, is_over = len(start), False
+        while not is_over:
+            more = window.peek(searched + _STEP_BYTES) >= searched + _STEP_BYTES
+            close = window.buffer.find(end, searched)
+            following = window.buffer.find(start, searched, close if close >= 0 else len(window.buffer))
+            ends = [following, close + len(end) if close >= 0 else -1, -1 if more else len(window.buffer)]
+            stop = next((at for at in ends if at >= 0), -1)
+            is_over = stop >= 0
+            count = stop if is_over else len(window.buffer) - len(start) - len(end)
+            digest.update(window.buffer[:count])
+            window.consume(count)
+            searched = 0
+        return LostElement(*window.close_span(), "too_large", "element", digest.hexdigest())
+
     def _lose(self, error: UnitErrorClass, detail: str, count: int) -> LostElement:
-        """Give up the record: `count` bytes of the buffer, a gap right behind them, and its rest if it is too large."""
+        """Give up the record: `count` bytes of the buffer, and a gap right behind them."""
         window, digest = self.window, hashlib.sha256()
         digest.update(window.buffer[:count])
         window.consume(count)

@@ -9,6 +9,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from curation import storage
@@ -24,13 +25,15 @@ from curation.sources.options import ReaderOptions
 from curation.sources.pg19 import read_books
 from curation.sources.pile import canonical_set_name
 from curation.sources.registry import read_file
-from curation.sources.sealing import DocumentRow, QuarantineWriter, ShardWriter, document_row
+from curation.sources.sealing import QuarantineWriter, ShardWriter, document_row
 from curation.sources.units import BadUnit, Dropped, FileEnd, Record, Skipped
 from curation.sources.witness import Witness
 from curation.stages import Unit
-from curation.text.pipeline import document_text
+from curation.text.pipeline import DocumentText, document_text
 from curation.text.sandbox import Sandbox
 
+_BATCH_RECORDS = 64  # that wait for their texts; markup goes to the sandbox together
+_BATCH_BYTES = 1 << 20  # of their content: what a pipe holds, and less than one record may
 _FILE_DAMAGE = ("truncated", "bomb")  # errors of a unit that put its whole file in doubt
 
 
@@ -110,6 +113,9 @@ class _Intake:
         self._select = _selector(task)
         self._blocked = {source.name: _block_list(task, source) for source in task.sources}
         self._options = _options(task)
+        self._make = {source.name: _maker(source) for source in task.sources}
+        self._waiting: list[tuple[str, int, Record]] = []
+        self._waiting_bytes = 0
 
     def read(self, file: InputFile) -> None:
         """Take in one file, event by event."""
@@ -119,6 +125,7 @@ class _Intake:
             if isinstance(event, Skipped):
                 skipped[event.kind] += event.bytes
             elif isinstance(event, FileEnd):
+                self._settle(file)
                 damaged |= event.damaged_regions > 0
                 self.account.files.append(_file_account(file, event, record_bytes, skipped, damaged))
             else:
@@ -131,6 +138,7 @@ class _Intake:
         name = source.name if source is not None else self.task.unit.group
         self.account.receive(name, unit.raw_bytes)
         if isinstance(unit, BadUnit):
+            self._settle(file)
             self._refuse(name, file, unit)
         elif isinstance(unit, Dropped):
             self.account.drop(name, Drop(unit.reason), unit.raw_bytes)
@@ -147,27 +155,39 @@ class _Intake:
         if self._blocked[source.name].blocks(record.url):
             self.account.drop(source.name, Drop.REMOVAL_LIST, record.raw_bytes)
             return
-        made = guarded(lambda record: self._text(source, record), record)
-        if isinstance(made, BadUnit):
-            self._refuse(source.name, file, made)
-            return
-        self.account.repaired.update(made.repairs)
-        self.shards[source.name].add(file, key, record, made)
+        self._waiting.append((source.name, key, record))
+        self._waiting_bytes += len(record.content)
+        if len(self._waiting) >= _BATCH_RECORDS or self._waiting_bytes >= _BATCH_BYTES:
+            self._settle(file)
 
-    def _text(self, source: Source, record: Record) -> DocumentRow:
-        make = document_text if record.form == "text" else self.sandbox.document_text
-        document = make(
-            record,
-            extract=source.extract,
-            repair=source.repair,
-            clean=source.clean,
-            languages=source.language_before_extraction or None,
-        )
-        return document_row(record, document)
+    def _settle(self, file: InputFile) -> None:
+        """Make the texts of the records that wait, and put each where it belongs, in order."""
+        pages = [(record, self._make[name].keywords) for name, _, record in self._waiting if record.form != "text"]
+        texts = iter(self.sandbox.document_texts(pages))
+        for name, key, record in self._waiting:
+            text = guarded(self._make[name], record) if record.form == "text" else next(texts)
+            row = text if isinstance(text, BadUnit) else guarded(partial(document_row, document=text), record)
+            if isinstance(row, BadUnit):
+                self._refuse(name, file, row)
+            else:
+                self.account.repaired.update(row.repairs)
+                self.shards[name].add(file, key, record, row)
+        self._waiting.clear()
+        self._waiting_bytes = 0
 
     def _refuse(self, source: str, file: InputFile, unit: BadUnit) -> None:
         self.account.quarantined[source] += 1
         self.quarantine.add(source, file, unit)
+
+
+def _maker(source: Source) -> "partial[DocumentText]":
+    return partial(
+        document_text,
+        extract=source.extract,
+        repair=source.repair,
+        clean=source.clean,
+        languages=source.language_before_extraction or None,
+    )
 
 
 def _events(task: UnitTask, file: InputFile, options: ReaderOptions) -> Iterator[Any]:

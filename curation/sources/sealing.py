@@ -4,16 +4,18 @@ Also the rows of what could not be used. Both belong to one unit of input files 
 """
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
+import numpy as np
 import pyarrow as pa
 from xxhash import xxh3_128_digest
 
 from curation.digests import canonical_text
 from curation.identity import Place, pack
-from curation.parts import Part, PartWriter, write_part
+from curation.parts import Part, PartWriter
 from curation.registry import InputFile
 from curation.shards_table import shard_name
 from curation.sources.units import BadUnit, Record
@@ -22,17 +24,17 @@ from curation.text.pipeline import DocumentText
 from schemas.tables import DOCUMENTS, QUARANTINE
 
 BATCH_BYTES = 2 << 20  # of text held as Python rows before they become an Arrow batch
+BATCH_ROWS = 10_000  # of quarantine, likewise; a row takes about 1 KiB
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentRow:
     """The columns of one document that come from its content; all strings encode as UTF-8.
 
-    `about` is language_hint, url, title, timestamp and metadata, in the order of the table.
+    `text` is in UTF-8 already; `about` is language_hint, url, title, timestamp and metadata, in the order of the table.
     """
 
-    text: str
-    text_bytes: int
+    text: bytes
     text_digest: bytes
     about: tuple[str | None, ...]
     repairs: tuple[str, ...]
@@ -43,12 +45,12 @@ def document_row(record: Record, document: DocumentText) -> DocumentRow:
     encoded = document.text.encode()
     names = (document.language_hint, record.url, record.title, record.timestamp)
     about = (*map(_encodable, names), _encodable(canonical_text(record.metadata)))
-    return DocumentRow(document.text, len(encoded), xxh3_128_digest(encoded), about, document.repairs)
+    return DocumentRow(encoded, xxh3_128_digest(encoded), about, document.repairs)
 
 
 def _encodable(value: str | None) -> str | None:
     """Return a string about a document with lone surrogates replaced: JSON may hold them, tables may not."""
-    return None if value is None else value.encode("utf-8", "replace").decode()
+    return value if value is None or value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 class ShardWriter:
@@ -74,7 +76,7 @@ class ShardWriter:
             key,
             self._source,
             self._open.name,
-            document.text_bytes,
+            len(document.text),
             record.raw_bytes,
             *document.about,
             file.uri,
@@ -84,7 +86,7 @@ class ShardWriter:
             record.damage or "",
             document.text,
         )
-        self._open.add(row, doc_id, document.text_bytes)
+        self._open.add(row, doc_id, len(document.text))
         if self._open.text_bytes >= self._seal_bytes:
             self._seal()
 
@@ -139,12 +141,14 @@ class _OpenShard:
 
 
 class QuarantineWriter:
-    """Holds the quarantine rows of one unit, which are few, and writes them at its end."""
+    """Writes the quarantine rows of one unit: none as a rule, millions where a file is nothing but noise."""
 
     def __init__(self, root: str, unit: Unit) -> None:
         self.parts: list[Part] = []
         self._root, self._unit = root, unit
         self._rows: list[tuple[Any, ...]] = []
+        self._stack = contextlib.ExitStack()
+        self._writer: PartWriter | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -153,16 +157,41 @@ class QuarantineWriter:
         """Append one unit that could not be used."""
         place = (source, file.file, unit.ordinal, file.uri, unit.member, unit.offset)
         self._rows.append((*place, "ingest", unit.error, unit.detail, unit.raw_bytes, unit.sha256))
+        if len(self._rows) == BATCH_ROWS:
+            self._flush()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None and self._rows:
-            batch = _batch(self._rows, QUARANTINE)
-            self.parts.append(write_part(self._root, "ingest", "quarantine", self._unit.item, [batch]))
+        if kind is not None:
+            self._stack.__exit__(kind, error, trace)
+            return
+        with self._stack:
+            self._flush()
+        if self._writer is not None:
+            self.parts.append(self._writer.part())
+
+    def _flush(self) -> None:
+        if not self._rows:
+            return
+        if self._writer is None:
+            self._writer = self._stack.enter_context(PartWriter(self._root, "ingest", "quarantine", self._unit.item))
+        self._writer.write(_batch(self._rows, QUARANTINE))
+        self._rows = []
 
 
 def _batch(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
     columns = zip(*rows, strict=True)
-    arrays = [pa.array(column, about.type) for column, about in zip(columns, schema, strict=True)]
+    arrays = [
+        _texts(column) if about.name == "text" else pa.array(column, about.type)
+        for column, about in zip(columns, schema, strict=True)
+    ]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _texts(encoded: Sequence[bytes]) -> pa.Array:
+    """Return texts in UTF-8 as an array, in one copy."""
+    offsets = np.zeros(len(encoded) + 1, np.int64)
+    np.cumsum([len(text) for text in encoded], out=offsets[1:])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))]
+    return pa.Array.from_buffers(pa.large_string(), len(encoded), buffers)

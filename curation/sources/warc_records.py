@@ -25,6 +25,7 @@ _HEADER_END = re.compile(rb"\n\r?\n")
 _LENGTH = re.compile(r"\d{1,18}")
 _STEP_BYTES = 1 << 18
 _SEPARATORS = b"\r\n"
+_FOLD = (" ", "\t")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +233,7 @@ def parse_fields(head: bytes) -> dict[str, str]:
     fields: dict[str, str] = {}
     name = ""
     for line in _lines(head)[1:]:
-        if name and line[:1] in (" ", "\t"):
+        if name and line.startswith(_FOLD):
             fields[name] += " " + line.strip()
             continue
         key, colon, value = line.partition(":")

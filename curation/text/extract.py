@@ -1,8 +1,8 @@
 """HTML pages to text: which language a page is in, and what its main text is.
 
-The extractors are other people's; here they are called in one way, with the settings whose quality we measured.
-Measured on 180 pages with must-have and must-not-have snippets: trafilatura F1 0.925 at 74 pages per CPU-second, its
-fast mode 0.915 at 110, resiliparse's main content 0.867 at 900.
+The extractors are other people's; here they are called in one way, with the settings whose quality we measured. Those
+that take long to import are imported when they are asked for, since every task's sandbox starts anew.
+`docs/sources.md` has the measurements.
 """
 
 import re
@@ -10,10 +10,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from types import MappingProxyType
 
-import justext
 import lxml.etree  # type: ignore[import-untyped]
 import pycld2
-import trafilatura
 from resiliparse.extract.html2text import extract_plain_text
 
 from curation.sources.units import UnitError
@@ -96,10 +94,14 @@ def extract(html: str, extractor: str, language: str = "en") -> str:
 
 @cache
 def _stop_list(name: str) -> frozenset[str]:
+    import justext
+
     return justext.get_stoplist(name)  # type: ignore[no-any-return]
 
 
 def _justext(html: str, language: str) -> str:
+    import justext
+
     stop_list = _stop_list(_STOP_LISTS.get(language, "English"))
     page = _LXML_REFUSES.sub("", _XML_DECLARATION.sub("", html))
     if not page.strip():
@@ -114,10 +116,14 @@ def _justext(html: str, language: str) -> str:
 
 
 def _resiliparse(html: str, language: str) -> str:
-    return extract_plain_text(html, main_content=True, links=False, form_fields=False, comments=False)
+    return extract_plain_text(
+        html, main_content=True, links=False, form_fields=False, comments=False, alt_texts=False, post_meta=False
+    )
 
 
 def _trafilatura(html: str, language: str) -> str:
+    import trafilatura
+
     page = _LXML_REFUSES.sub("", html)
     try:
         return trafilatura.extract(page, include_comments=False) or ""

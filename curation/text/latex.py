@@ -1,7 +1,8 @@
 """LaTeX to text that keeps mathematics: prose as Unicode, formulas as they were written.
 
-Headings, paragraphs, footnotes, captions and item lists stay; comments, preamble, citations, references, labels,
-pictures, tables and the bibliography go. Formulas keep their delimiters, so that a reader sees where they begin.
+Headings, paragraphs, footnotes, captions, item lists and what is set verbatim stay; comments, preamble, citations,
+references, labels, pictures, tables and the bibliography go. Formulas keep their delimiters, so that a reader sees
+where they begin.
 """
 
 import re
@@ -16,7 +17,7 @@ from curation.sources.units import UnitError
 _BODY = re.compile(r"\\begin\s*\{document\}(.*?)(?:\\end\s*\{document\}|\Z)", re.DOTALL)
 _ABSTRACT = re.compile(r"\\begin\s*\{abstract\}.*?\\end\s*\{abstract\}", re.DOTALL)
 _TITLE = re.compile(r"\\title\s*(?:\[[^\]]{0,400}\])?\s*\{((?:[^{}]|\{[^{}]*\}){0,1000})\}")
-_COMMENT = re.compile(r"(?<!\\)%.*?(?:\n[ \t]*|\Z)")
+_COMMENT = re.compile(r"(\\begin\s*\{verbatim\}.*?\\end\s*\{verbatim\})|(?<!\\)%[^\n]*(?:\n[ \t]*|\Z)", re.DOTALL)
 _BLANK_LINES = re.compile(r"\n\s*\n\s*")
 _DROPPED_ENVIRONMENTS = (
     *("figure", "figure*", "table", "table*", "tabular", "tabular*", "tabularx", "longtable", "thebibliography"),
@@ -35,7 +36,8 @@ _DROPPED_MACROS = {
     "input": "{", "include": "{", "usepackage": "[{", "color": "[{", "textcolor": "[{{", "hypersetup": "{",
     "bibitem": "[{", "pacs": "{", "keywords": "{", "date": "{", "index": "{", "addcontentsline": "{{{",
 }  # fmt: skip
-_KEEP_ARGUMENT = {"textcolor": 2}
+# The library would put the day it runs on where a paper says \\today, and a frame of it where \\maketitle stands.
+_NAMES = {"maketitle": "", "today": "", "TeX": "TeX", "LaTeX": "LaTeX", "LaTeXe": "LaTeX2e", "BibTeX": "BibTeX"}
 _HEADINGS = {
     "part": "*[{",
     "chapter": "*[{",
@@ -65,6 +67,8 @@ def text_of_latex(source: str) -> str:
 
 def _without_comment(match: re.Match[str]) -> str:
     """A comment takes its line end with it, unless a blank line follows: that is a paragraph's end."""
+    if match[1]:
+        return match[1]
     return "\n" if match.end() < len(match.string) and match.string[match.end()] == "\n" else ""
 
 
@@ -91,6 +95,11 @@ def _verbatim(node: Any, l2tobj: Any) -> str:
     return f"\n{node.latex_verbatim()}\n"
 
 
+def _code(node: Any, l2tobj: Any) -> str:
+    """Return what stands in a verbatim environment or \\verb."""
+    return str(getattr(node.nodeargd, "verbatim_text", ""))
+
+
 def _captions(node: Any, l2tobj: Any) -> str:
     """Of a figure or table only its caption is prose."""
     captions = [child for child in node.nodelist if getattr(child, "macroname", "") == "caption"]
@@ -115,9 +124,12 @@ def _contexts() -> tuple[LatexContextDb, LatexContextDb]:
         "papers",
         macros=[latex2text.MacroTextSpec(name, simplify_repl="") for name in _DROPPED_MACROS if name != "textcolor"]
         + [latex2text.MacroTextSpec(name, simplify_repl=_heading) for name in _HEADINGS]
-        + [latex2text.MacroTextSpec("textcolor", simplify_repl=_colored)],
+        + [latex2text.MacroTextSpec(name, simplify_repl=text) for name, text in _NAMES.items()]
+        + [latex2text.MacroTextSpec("textcolor", simplify_repl=_colored)]
+        + [latex2text.MacroTextSpec("verb", simplify_repl=_code)],
         environments=[latex2text.EnvironmentTextSpec(name, simplify_repl=_verbatim) for name in _MATH_ENVIRONMENTS]
         + [latex2text.EnvironmentTextSpec(name, simplify_repl=_captions) for name in captioned]
+        + [latex2text.EnvironmentTextSpec("verbatim", simplify_repl=_code)]
         + [
             latex2text.EnvironmentTextSpec(name, discard=True)
             for name in _DROPPED_ENVIRONMENTS

@@ -1,4 +1,7 @@
-"""Markup whose whole content is text, to that text; `extract` is for pages, of which only a part is."""
+"""Markup whose whole content is text, to that text; `extract` is for pages, of which only a part is.
+
+As there, libraries that take long to import are imported when markup of their kind comes.
+"""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -6,8 +9,6 @@ from types import MappingProxyType
 from resiliparse.extract.html2text import extract_plain_text
 
 from curation.sources.units import Form, UnitError
-from curation.text.latex import text_of_latex
-from curation.text.wikitext import prose
 
 
 def _fragment(fragment: str) -> str:
@@ -17,14 +18,22 @@ def _fragment(fragment: str) -> str:
 
 
 def _wikitext(wikitext: str) -> str:
+    from curation.text.wikitext import prose
+
     try:
         return prose(wikitext)
     except RecursionError:
         raise UnitError("parse", "wikitext") from None
 
 
+def _latex(latex: str) -> str:
+    from curation.text.latex import text_of_latex
+
+    return text_of_latex(latex)
+
+
 CONVERTERS: Mapping[Form, Callable[[str], str]] = MappingProxyType(
-    {"html_fragment": _fragment, "wikitext": _wikitext, "latex": text_of_latex}
+    {"html_fragment": _fragment, "wikitext": _wikitext, "latex": _latex}
 )
 
 

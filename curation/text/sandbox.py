@@ -1,8 +1,9 @@
 """Parsers of hostile markup in a process of their own: what kills or hangs one costs the page it was given.
 
-One child process serves a whole task and is started again only after a page has killed it, so that a page costs a
-round trip through a pipe and no process. The kernel stops the child when a page has used up its CPU time, inside C
-code too. This guards against crashes and endless loops; it does not guard against code that means harm.
+One child process serves a whole task and is started again only after a page has killed it; pages go to it by the
+batch, and one by one where a batch killed it, so that a page costs a share of a round trip through a pipe and no
+process. The kernel stops the child when a page has used up its CPU time, inside C code too. This guards against crashes
+and endless loops; it does not guard against code that means harm.
 """
 
 import contextlib
@@ -16,7 +17,9 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from operator import attrgetter
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
@@ -28,6 +31,11 @@ _LENGTH = struct.Struct("<Q")
 _WALL_PER_CPU_SECOND = 10  # a machine may be that busy; beyond it a page that uses no CPU time is hung
 _PIPE_BYTES = 1 << 20  # Linux's default limit for unprivileged users
 _WALL_SECONDS = 30  # for starting the child
+# What goes through the pipe is plain tuples: pickling a dataclass costs as much as decoding a page.
+_TEXT_FIELDS = tuple(field.name for field in fields(DocumentText))
+_BAD_FIELDS = ("error", "detail")
+
+Page = tuple[Record, Mapping[str, Any]]  # a record, and the keyword arguments of `document_text` for it
 
 
 class Sandbox:
@@ -51,39 +59,44 @@ class Sandbox:
         if self._child is not None:
             self._end(self._child)
 
-    def document_text(self, record: Record, **settings: Any) -> DocumentText:
-        """Return the text of one record, as `pipeline.document_text` does.
+    def document_texts(self, pages: Sequence[Page]) -> list[DocumentText | BadUnit]:
+        """Return what `pipeline.document_text` makes of each record with its settings, in order.
 
-        Raises:
-            UnitError: what that function raises, as codes; timeout/cpu or timeout/hung; crash with the signal's name.
+        A record that fails is a bad unit: with the codes of that function's UnitError, timeout/cpu or timeout/hung, or
+        crash with the name of the signal.
         """
+        if len(pages) > 1:
+            try:
+                return self._ask(pages)
+            except _ChildDied:  # of one of them; an earlier one may also have left it sick
+                return [made for page in pages for made in self.document_texts([page])]
+        return [self._alone(page) for page in pages]
+
+    def _alone(self, page: Page) -> DocumentText | BadUnit:
         fresh = self._child is None
         try:
-            made = self._ask(record, settings)
+            return self._ask([page])[0]
         except _ChildDied as death:
             if death.problem.error == "timeout" or fresh:
-                raise death.problem from None
-            return self.document_text(record, **settings)  # an earlier page may have left it sick
-        if isinstance(made, BadUnit):
-            raise UnitError(made.error, made.detail)
-        return made
+                return page[0].as_bad(death.problem.error, death.problem.detail)
+            return self._alone(page)  # an earlier page may have left it sick
 
-    def _ask(self, record: Record, settings: Mapping[str, Any]) -> DocumentText | BadUnit:
+    def _ask(self, pages: Sequence[Page]) -> list[DocumentText | BadUnit]:
         child = self._child = self._child or self._start()
         assert child.stdin is not None
         assert child.stdout is not None
         try:
-            _send(child.stdin, (record, settings))
+            _send(child.stdin, [(record.content, record.form, record.charset, settings) for record, settings in pages])
         except BrokenPipeError:
             raise _ChildDied(self._autopsy(child)) from None
         wall = self._cpu_seconds * _WALL_PER_CPU_SECOND + _WALL_SECONDS
         if not select.select([child.stdout], [], [], wall)[0]:
             self._end(child)
             raise _ChildDied(UnitError("timeout", "hung"))
-        answer = _receive(child.stdout)
-        if answer is None:
+        answers = _receive(child.stdout)
+        if answers is None:
             raise _ChildDied(self._autopsy(child))
-        return answer  # type: ignore[no-any-return]
+        return [_made(record, answer) for (record, _), answer in zip(pages, answers, strict=True)]
 
     def _start(self) -> "subprocess.Popen[bytes]":
         path = os.pathsep.join(filter(None, sys.path))  # the engine may have put this code on the path at run time
@@ -116,6 +129,10 @@ class Sandbox:
         except subprocess.TimeoutExpired:
             child.kill()
             child.wait()
+
+
+def _made(record: Record, answer: tuple[Any, ...]) -> DocumentText | BadUnit:
+    return DocumentText(*answer) if len(answer) > len(_BAD_FIELDS) else record.as_bad(*answer)
 
 
 class _ChildDied(Exception):
@@ -158,10 +175,16 @@ def serve(
     requests: BinaryIO, answers: BinaryIO, cpu_seconds: int, make: Callable[..., DocumentText] = document_text
 ) -> None:
     """Answer requests until there are no more; runs in the child."""
-    while (request := _receive(requests)) is not None:
-        record, settings = request
-        _allow(cpu_seconds)
-        _send(answers, guarded(lambda record, settings=settings: make(record, **settings), record))  # type: ignore[misc]
+    while (pages := _receive(requests)) is not None:
+        _send(answers, [_answer(page, cpu_seconds, make) for page in pages])
+
+
+def _answer(page: tuple[Any, ...], cpu_seconds: int, make: Callable[..., DocumentText]) -> tuple[Any, ...]:
+    """Return the fields of a text, or error and detail."""
+    content, form, charset, settings = page
+    _allow(cpu_seconds)
+    made = guarded(lambda record: make(record, **settings), Record(0, "", 0, 0, content, form, charset=charset))
+    return attrgetter(*(_BAD_FIELDS if isinstance(made, BadUnit) else _TEXT_FIELDS))(made)
 
 
 def _allow(cpu_seconds: int) -> None:

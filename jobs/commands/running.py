@@ -10,10 +10,12 @@ from curation.report import collect, write_report
 from curation.s3 import is_s3
 from curation.takedown import takedown
 from curation.trace import blended, shards_folder
-from jobs import contamination, shown
+from jobs import contamination, shown, train
 from jobs.commands.arguments import add_order, command
 from jobs.console import Console, say
-from jobs.job import add_run_arguments, open_job
+from jobs.doctor import free_bytes
+from jobs.job import add_run_arguments, add_spark_arguments, open_job
+from jobs.log import Log
 from jobs.readback import snippets
 
 DEMO_WORK = "build/demo/work"
@@ -31,8 +33,9 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     add_order(one)
     one = command(commands, "demo", _demo, "fifteen small real sources, from nothing to shards and a report")
     one.add_argument("--work", default=DEMO_WORK, metavar="DIR", help=f"work folder (default: {DEMO_WORK})")
-    one.add_argument("--master", metavar="MASTER", help="Spark master (default: all cores of this machine)")
+    add_spark_arguments(one)
     one.add_argument("--update-digests", action="store_true", help="make the digests of this run the committed ones")
+    one.add_argument("--train", action="store_true", help="then train on the shards for a minute; needs torch")
 
 
 def _plan(options: argparse.Namespace, console: Console) -> int:
@@ -45,7 +48,8 @@ def _plan(options: argparse.Namespace, console: Console) -> int:
     if options.json:
         console.json([vars(step) | ({"would": coming} if step.stage == "decontaminate" else {}) for step in steps])
     else:
-        shown.show_plan(console, steps)
+        free = None if is_s3(job.root) else free_bytes(job.root)
+        shown.show_plan(console, steps, pipeline.expected(job), len(job.inputs.files), free)
         contamination.show_preview(console, coming)
     return 0
 
@@ -80,7 +84,7 @@ def _demo(options: argparse.Namespace, console: Console) -> int:
     from jobs import demo
 
     work = storage.absolute(options.work)
-    _, digests = demo.run_demo(work, options.master)
+    _, digests = demo.run_demo(work, options.master, options.log)
     _finish(options, console, work)
     if options.update_digests:
         demo.update(digests)
@@ -88,13 +92,23 @@ def _demo(options: argparse.Namespace, console: Console) -> int:
     else:
         demo.compare(digests)
         say(f"demo: every digest is the one in {demo.DIGESTS.name}")
-    return 0
+    return _train_demo(work) if options.train else 0
+
+
+def _train_demo(work: str) -> int:
+    """Train on the demo's shards, and write the report again, which then shows the curve."""
+    say("demo: training a small GPT on 2 × 2 × 2 processes")
+    code = train.start([str(train.RECIPE), "--shards", work])
+    say(f"demo: the loss curve stands in {write_report(work)}")
+    return code
 
 
 def _finish(options: argparse.Namespace, console: Console, root: str) -> None:
     """Write the report, and print the funnel and how to read the corpus back."""
     path = write_report(root)
     report = collect(root)
+    if not report.total[-1].out.units:
+        say(f"warning: the corpus is empty: no document was kept. `curate ledger {root}` says where they went and why")
     if options.json:
         console.json({**report.to_json(), "work": root, "report": path})
         return
@@ -105,5 +119,5 @@ def _finish(options: argparse.Namespace, console: Console, root: str) -> None:
 def _with_work(options: argparse.Namespace) -> argparse.Namespace:
     if options.work is None:
         options.work = f"build/{load_recipe(options.recipe, options.set).name}/work"
-        say(f"work folder: {options.work}")
+        Log(is_json=options.log == "json").say(f"work folder: {options.work}")
     return options

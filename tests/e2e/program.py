@@ -50,3 +50,9 @@ def wait_for_jvm(process: subprocess.Popen[bytes]) -> None:
             return
         time.sleep(0.1)
     raise AssertionError("a killed run left processes behind for a minute")
+
+
+def commits(work: Path) -> dict[str, tuple[int, int]]:
+    """Return every commit and manifest with what would change if it were written again."""
+    found = [*work.glob("*/commits/*.json"), *work.glob("*/manifests/*.json")]
+    return {str(path.relative_to(work)): (path.stat().st_ino, path.stat().st_mtime_ns) for path in found}

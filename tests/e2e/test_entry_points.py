@@ -8,6 +8,8 @@ import pytest
 from conftest import Finished, digests
 from corpus import write_corpus, write_recipe
 
+from curation.commits import load_manifest
+
 ROOT = Path(__file__).parents[2]
 JOBS = ("ingest", "quality_model", "annotate", "filter", "dedup", "decontaminate", "assemble", "tokenize_corpus")
 SPARK_SUBMIT = Path(sys.executable).with_name("spark-submit")
@@ -30,22 +32,11 @@ def test_a_stage_whose_input_is_not_committed_exits_with_2(tmp_path: Path) -> No
     assert "not committed" in refused.stderr
 
 
-def test_the_stages_by_spark_submit_make_what_one_run_makes(finished: Finished, tmp_path: Path) -> None:
+def test_a_stage_by_spark_submit_makes_what_a_run_makes(finished: Finished, tmp_path: Path) -> None:
+    """The first of the stages; tests/cluster submits them all."""
     write_corpus(tmp_path)
     recipe, work = write_recipe(tmp_path), tmp_path / "work"
-    for job in JOBS:
-        command = [
-            SPARK_SUBMIT,
-            "--master",
-            "local[2,4]",
-            f"jobs/{job}.py",
-            recipe,
-            "--work",
-            work,
-            "--input",
-            tmp_path,
-        ]
-        subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    from conftest import run
-
-    assert digests(run(recipe, work)) == digests(finished.latest)
+    command = [SPARK_SUBMIT, "--master", "local[2,4]", "jobs/ingest.py", recipe, "--work", work]
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    [path] = work.glob("ingest/manifests/*.json")
+    assert load_manifest(str(work), f"ingest/manifests/{path.name}").digest == digests(finished.latest)["ingest"]

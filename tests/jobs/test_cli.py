@@ -6,23 +6,41 @@ import subprocess
 import sys
 import time
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from curation.errors import DataBudgetError, InfrastructureError, IntegrityError, RecipeError
+from curation.estimate import Corpus
+from curation.explain import explain, marks_of
 from curation.latest import read_latest
+from curation.ledger import Count
 from curation.report import collect
-from jobs import cli, demo, doctor, pipeline, readback
+from jobs import cli, demo, doctor, pipeline, readback, shown
 from jobs.cli import main
 from jobs.commands import checking, running
+from jobs.console import Console
 from jobs.pipeline import StagePlan
 from tests.workfolder import WEB, WorkFolder, make_work_folder
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
-    *("plan", "run", "takedown", "demo", "verify", "ledger", "explain", "duplicates", "sample", "trace", "blend"),
+    *(
+        "init",
+        "plan",
+        "run",
+        "takedown",
+        "demo",
+        "verify",
+        "ledger",
+        "explain",
+        "duplicates",
+        "sample",
+        "trace",
+        "blend",
+    ),
     *("report", "doctor"),
 )
 
@@ -52,12 +70,13 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
     [commands] = [action for action in cli.parser()._actions if action.dest not in ("help", "version")]
     found = {name: sorted(o for a in one._actions for o in a.option_strings) for name, one in commands.choices.items()}  # type: ignore[union-attr]
     common = ["--help", "--json", "-h"]
-    run = sorted([*common, "--input", "--master", "--set", "--work"])
+    run = sorted([*common, "--input", "--log", "--master", "--set", "--work"])
     order = ["--samples", "--seed", "--sequence-tokens"]
     assert found == {
+        "init": sorted([*common, "--output"]),
         "plan": sorted([*run, "--count-cuts"]),
         "run": run,
-        "demo": sorted([*common, "--master", "--update-digests", "--work"]),
+        "demo": sorted([*common, "--log", "--master", "--train", "--update-digests", "--work"]),
         "verify": sorted([*common, "--contamination", "--sample"]),
         "contamination": sorted([*common, "--example", "--task"]),
         "ledger": common,
@@ -69,6 +88,7 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
         "sample": sorted([*common, "--signal", "--source", "--threshold", "-n"]),
         "trace": sorted([*common, *order, "--batch", "--blend"]),
         "doctor": sorted([*common, "--master", "--spark", "--work"]),
+        "train": ["--help", "-h"],
     }
 
 
@@ -156,6 +176,19 @@ def test_explain_shows_numbers_beside_thresholds(work: WorkFolder, capsys: pytes
     assert [step["stage"] for step in steps] == ["ingest", "filter", "dedup"]
 
 
+def test_explain_says_where_addresses_and_links_lie(work: WorkFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "Ärger? Write to ann@example.org or call +49 30 1234567."
+    found = marks_of(text)
+    data = text.encode()
+    assert [(m["kind"], data[m["start"] : m["end"]].decode()) for m in found] == [
+        ("email", "ann@example.org"),
+        ("phone", "+49 30 1234567"),
+    ]
+    shown.show_story(Console(sys.stdout, {}), explain(work.root, str(work.web[0]))[0], found)
+    assert "email bytes 17–32" in " ".join(capsys.readouterr().out.split())
+    assert answer(capsys, "explain", work.root, str(work.web[0]))[0]["marks"] == []
+
+
 def test_explain_prints_the_text_only_when_asked(work: WorkFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", work.root, "https://example.org/walk"]) == 0
     assert WEB[4] not in capsys.readouterr().out
@@ -193,9 +226,12 @@ def test_a_folder_without_a_run_ends_with_2_for_every_reader(
 def planned(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = [
         StagePlan("ingest", "a" * 32, True, "committed"),
-        StagePlan("filter", "b" * 32, False, "sources.web.profile.length changed"),
+        StagePlan("signals", "b" * 32, False, "it was not finished", False, 3, 2, 9600),
+        StagePlan("filter", "c" * 32, False, "sources.web.profile.length changed"),
     ]
-    monkeypatch.setattr(running, "open_job", lambda options: Namespace(root=options.work))
+    inputs = Namespace(files=[1, 2])
+    monkeypatch.setattr(running, "open_job", lambda options: Namespace(root=options.work, inputs=inputs))
+    monkeypatch.setattr(pipeline, "expected", lambda job: Corpus(100, 260_000, False))
     monkeypatch.setattr(pipeline, "plan", lambda job: steps)
 
 
@@ -204,13 +240,21 @@ def test_plan_says_what_would_run_and_why(capsys: pytest.CaptureFixture[str]) ->
     assert main(["plan", "recipe.toml", "--work", "w"]) == 0
     out = capsys.readouterr().out
     assert "sources.web.profile.length changed" in out
-    assert "2 stages: 1 committed, 1 to run" in out
+    assert "3 stages: 1 committed, 2 to run" in out
+    assert "2 of 3 items committed; it was not finished" in out
+    assert "2 input files: about 100 documents, 260 kB of text" in out
+    assert "Needs about 9.60 kB in the work folder; " in out
     steps = answer(capsys, "plan", "recipe.toml", "--work", "w")
-    assert steps[1] == {
+    assert steps[2] == {
         "stage": "filter",
-        "key": "b" * 32,
+        "key": "c" * 32,
         "committed": False,
         "reason": "sources.web.profile.length changed",
+        "follows": False,
+        "items": 0,
+        "committed_items": 0,
+        "stored_bytes": 0,
+        "shuffled_bytes": 0,
     }
 
 
@@ -236,6 +280,16 @@ def test_the_snippets_read_the_corpus(work: WorkFolder) -> None:
         )
         assert done.stdout.startswith(told)
     compile(megatron, "snippet", "exec")
+
+
+def test_an_empty_corpus_is_warned_of_and_has_nothing_to_read_back(work: WorkFolder) -> None:
+    report = collect(work.root)
+    nothing = replace(report.total[-1], out=Count(0, 0))
+    [told] = [readback.snippets(work.root, replace(report, total=(nothing,)))]
+    assert told == [
+        "# Nothing was kept, so there is nothing to read back. What went where, and why:",
+        f"curate ledger {work.root}",
+    ]
 
 
 @pytest.mark.parametrize("error", [RecipeError, DataBudgetError, IntegrityError, InfrastructureError])
@@ -388,7 +442,7 @@ def test_a_demo_with_other_digests_ends_with_4(
     work: WorkFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     digests = demo.digests_of(read_latest(work.root), "f" * 64)
-    monkeypatch.setattr(demo, "run_demo", lambda work, master: (None, digests))
+    monkeypatch.setattr(demo, "run_demo", lambda work, master, log: (None, digests))
     monkeypatch.setattr(demo.compare, "__defaults__", (tmp_path / "digests.json",))
     monkeypatch.setattr(demo.update, "__defaults__", (tmp_path / "digests.json",))
     assert main(["demo", "--work", work.root, "--update-digests"]) == 0

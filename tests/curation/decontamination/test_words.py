@@ -50,6 +50,17 @@ def test_extended_words_are_the_runs_of_w_in_the_folded_text(text):
     assert [[h] for h in hashes] == hashes_of(expected, "extended")
 
 
+def test_every_mark_in_unicode_beside_marks_that_compose_gives_the_words_of_the_folded_text():
+    """Most marks only separate words, wherever canonical order puts them; the fast path relies on which."""
+    marks = [c for c in map(chr, range(0x300, 0x1F000)) if unicodedata.category(c)[0] == "M"]
+    mixed = [f"{base}{m}e\u0301 e{m}\u0301b e\u0323{m}" for m in marks for base in ("a", "\u0928", "\u09c7")]
+    alone = [f"a{m}b {m}c \u0e01{m}\u0e38" for m in marks]
+    found = split(pa.array(mixed + alone, pa.large_string()), "extended")
+    expected = split(pa.array([" ".join(oracle.extended_words(t)) for t in mixed + alone], pa.large_string()), "paper")
+    assert np.array_equal(found.offsets, expected.offsets)
+    assert np.array_equal(found.hashes, expected.hashes)
+
+
 @settings(deadline=None)  # the first example compiles
 @given(texts)
 def test_extended_words_lie_in_order_on_code_point_boundaries_and_fold_to_themselves(text):

@@ -1,12 +1,24 @@
 import gzip
 import io
 import tarfile
+import tempfile
+import zipfile
+from pathlib import Path
 
+import py7zr
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curation.demo.containers import FRAME_BYTES, RAW_BLOCK_BYTES, STORED_BLOCK_BYTES, gzip_member, tar_archive
+from curation.demo.containers import (
+    FRAME_BYTES,
+    RAW_BLOCK_BYTES,
+    STORED_BLOCK_BYTES,
+    gzip_member,
+    seven_zip,
+    tar_archive,
+    zip_archive,
+)
 from curation.demo.containers import zstd_frames as frames
 
 EDGES = (0, 1, STORED_BLOCK_BYTES - 1, STORED_BLOCK_BYTES, STORED_BLOCK_BYTES + 1, RAW_BLOCK_BYTES, RAW_BLOCK_BYTES + 1)
@@ -49,3 +61,24 @@ def test_tar_members_carry_nothing_of_the_machine() -> None:
         stream = archive.extractfile(long_name)
         assert stream is not None
         assert stream.read() == b"first"
+
+
+@given(st.binary(min_size=1, max_size=300) | st.sampled_from(EDGES[1:]).map(lambda size: b"x" * size))
+def test_a_7z_is_read_back_by_the_library_and_its_checksums_hold(data: bytes) -> None:
+    with (
+        py7zr.SevenZipFile(io.BytesIO(seven_zip("Posts.xml", data))) as archive,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        assert archive.getnames() == ["Posts.xml"]
+        assert archive.test() is not False
+        archive.extractall(folder)
+        assert Path(folder, "Posts.xml").read_bytes() == data
+
+
+def test_zip_members_are_read_back_and_carry_nothing_of_the_machine() -> None:
+    members = [("b.txt", b"second"), ("a/ü.txt", b"first")]
+    data = zip_archive(members)
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        assert archive.testzip() is None
+        assert [(info.filename, archive.read(info)) for info in archive.infolist()] == members
+        assert {(info.date_time, info.create_system) for info in archive.infolist()} == {((1980, 1, 1, 0, 0, 0), 0)}

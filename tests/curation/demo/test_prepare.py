@@ -1,36 +1,35 @@
 """The prepared inputs, counted with other tools than the product's."""
 
+import bz2
+import csv
 import gzip
+import io
 import json
 import re
 import tarfile
+import zipfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 
+import py7zr
 import pyarrow as pa
 from warcio.archiveiterator import ArchiveIterator
 
 from curation.demo.prepare import _put, digest
 
-DIGEST = "5d5b88a63c591ebbd87f8f5b09c711f848c22d2438afee74f8846e63bceddc8b"
-PILE_SETS = {
-    "Wikipedia (en)": 5_000,
-    "PubMed Abstracts": 4_000,
-    "StackExchange": 2_000,
-    "Pile-CC": 1_696,
-    "Github": 1_177,
-    "OpenWebText2": 1_087,
-    "NIH ExPorter": 981,
-    "EuroParl": 750,
-    "ArXiv": 312,
-    "PubMed Central": 8,
-}
+DIGEST = "fe56d0887788e57192a4377f3dba9227514582e066727549a8dfd110c8e26670"
+PILE_SETS = {"Pile-CC": 1_696, "EuroParl": 750, "PubMed Central": 8}
 
 
 def jsonl(path: Path) -> list[dict[str, object]]:
-    raw = path.read_bytes()
+    return jsonl_lines(path.read_bytes())
+
+
+def jsonl_lines(raw: bytes) -> list[dict[str, object]]:
     unzstd = pa.CompressedInputStream(pa.BufferReader(raw), "zstd").read
-    plain = gzip.decompress(raw) if path.suffix == ".gz" else bytes(unzstd())
+    plain = gzip.decompress(raw) if raw.startswith(b"\x1f\x8b") else bytes(unzstd())
     return [json.loads(line) for line in plain.split(b"\n")[:-1]]
 
 
@@ -44,6 +43,12 @@ def tar_texts(path: Path) -> dict[str, str]:
     with tarfile.open(path) as archive:
         members = [member for member in archive if member.isfile()]
         return {member.name: archive.extractfile(member).read().decode() for member in members}  # type: ignore[union-attr]
+
+
+def repositories(inputs: Path) -> Iterator[str]:
+    for path in (inputs / "github").iterdir():
+        with zipfile.ZipFile(path) as archive:
+            yield from (archive.read(name).decode("utf-8", "replace") for name in archive.namelist())
 
 
 def shingles(text: str) -> set[tuple[str, ...]]:
@@ -63,13 +68,38 @@ def test_every_source_has_the_documents_that_other_tools_count(inputs: Path) -> 
     assert (inputs / "pg-19/metadata.csv").read_text("utf-8").count("\n") == 130
     assert Counter(name for name, _ in pile(inputs)) == PILE_SETS
     assert len(jsonl(inputs / "realnews/realnews.jsonl.gz")) == 2_300
-    assert len(jsonl(inputs / "cc-stories/stories.jsonl.zst")) == 390
+    assert len(tar_texts(inputs / "cc-stories/stories_corpus.tar.gz")) == 390
+    with tarfile.open(inputs / "openwebtext2/openwebtext2.jsonl.zst.tar") as archive:
+        member = archive.extractfile("2021-01_default.jsonl.zst")
+        assert member is not None
+        assert len(jsonl_lines(member.read())) == 1_087
+
+
+def test_each_source_has_its_raw_form_which_other_tools_read(inputs: Path) -> None:
+    packed = (inputs / "wikipedia/enwiki-20210101-pages-articles-multistream.xml.bz2").read_bytes()
+    dump = ElementTree.fromstring(bz2.decompress(packed))
+    assert len(dump.findall("{*}page")) == 5_000
+    citations = [
+        ElementTree.fromstring(gzip.decompress(path.read_bytes())).findall("PubmedArticle")
+        for path in sorted((inputs / "pubmed/baseline").iterdir())
+    ]
+    assert sum(map(len, citations)) == 4_000
+    with zipfile.ZipFile(inputs / "nih-exporter/RePORTER_PRJABS_C_FY2020.zip") as archive:
+        table = archive.read("RePORTER_PRJABS_C_FY2020.csv").decode()
+    assert len(list(csv.DictReader(io.StringIO(table, newline="")))) == 981
+    with tarfile.open(inputs / "arxiv/arXiv_src_2101_001.tar") as archive:
+        papers = [gzip.decompress(archive.extractfile(member).read()) for member in archive]  # type: ignore[union-attr]
+    assert len(papers) == 312
+    assert sum(paper.startswith(b"\\documentclass") for paper in papers) == 277
+    with py7zr.SevenZipFile(inputs / "stack-exchange/aws.stackexchange.com.7z") as site:
+        assert site.getnames() == ["Posts.xml"]
+    assert len(list(repositories(inputs))) == 1_177
 
 
 def test_no_text_is_empty(inputs: Path) -> None:
     texts = [text for _, text in pile(inputs)]
     texts += [str(row["text"]) for row in jsonl(inputs / "realnews/realnews.jsonl.gz")]
-    texts += [str(row["text"]) for row in jsonl(inputs / "cc-stories/stories.jsonl.zst")]
+    texts += tar_texts(inputs / "cc-stories/stories_corpus.tar.gz").values()
     assert all(text.strip() for text in texts)
 
 
@@ -103,7 +133,8 @@ def test_one_book_stands_in_two_collections_in_two_layouts(inputs: Path) -> None
 def test_benchmark_items_stand_in_task_files_and_in_one_planted_page(inputs: Path) -> None:
     items = [str(row["question"]) for row in map(json.loads, (inputs / "benchmarks/mmlu_dev.jsonl").open("rb"))]
     asked = [" ".join(re.findall(r"\w+", item.lower())) for item in items if len(item.split()) > 40]
-    words = [(name, " ".join(re.findall(r"\w+", text.lower()))) for name, text in pile(inputs)]
+    texts = [*pile(inputs), *(("Github", text) for text in repositories(inputs))]
+    words = [(name, " ".join(re.findall(r"\w+", text.lower()))) for name, text in texts]
     leaked = Counter(name for name, text in words for item in asked if item in text)
     assert leaked["Pile-CC"] == 2
     assert set(leaked) == {"Pile-CC", "Github"}

@@ -1,10 +1,13 @@
 """Wikipedia's dumps: articles only, all streams, no entity of one's own."""
 
 import bz2
+import hashlib
 from xml.etree import ElementTree
 
+import pytest
+
 from curation.limits import Limits
-from curation.sources.units import Skipped
+from curation.sources.units import BadUnit, Skipped
 from curation.text.pipeline import document_text
 
 PAGE = "<page><title>{0}</title><ns>{1}</ns><id>7</id>{2}<revision><id>9</id><text>{3}</text></revision></page>\n"
@@ -50,11 +53,22 @@ def test_a_page_without_its_end_costs_itself(read_bytes, records, bad) -> None:
     assert [(record.title, record.damage) for record in records(events)] == [("B", "recovered")]
 
 
-def test_a_page_beyond_the_limit_is_passed_over(read_bytes, records, bad) -> None:
-    large = PAGE.format("A", 0, "", "x" * (3 << 20))
+@pytest.mark.parametrize("mib", [1, 3, 20])
+@pytest.mark.parametrize("end", ["</page>", ""])
+def test_a_page_beyond_the_limit_is_one_unit_with_all_its_bytes(read_bytes, records, bad, mib, end) -> None:
+    large = PAGE.format("A", 0, "", "x" * (mib << 20)).rstrip().removesuffix("</page>") + end
     events = read_bytes("wikipedia", dump(large, PAGE.format("B", 0, "", "two")), limits=Limits(max_document_mib=1))
-    assert bad(events) == [("too_large", "element")]
     assert [record.title for record in records(events)] == ["B"]
+    assert bad(events) == [("too_large" if mib > 1 or end else "parse", "element" if mib > 1 or end else "no_end")]
+    lost = next(event for event in events if isinstance(event, BadUnit))
+    assert lost.sha256 == hashlib.sha256(large.encode()).hexdigest()
+    assert lost.raw_bytes == len(large.encode())
+
+
+def test_a_page_that_never_ends_is_one_unit(read_bytes, bad) -> None:
+    events = read_bytes("wikipedia", b"<mediawiki><page>" + b"x" * (5 << 20), limits=Limits(max_document_mib=1))
+    assert bad(events) == [("too_large", "element")]
+    assert [event.kind for event in events if isinstance(event, Skipped)] == ["framing"]
 
 
 def test_articles_are_those_that_an_xml_parser_finds(read_bytes, records, real_data) -> None:

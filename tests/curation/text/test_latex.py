@@ -20,6 +20,8 @@ from curation.text.latex import text_of_latex
         (r"\begin{tabular}{cc}a & b\end{tabular}After", "After"),
         (r"a\begin{equation}E=mc^2\label{e}\end{equation}b", "a\n\\begin{equation}E=mc^2\\label{e}\\end{equation}\nb"),
         (r"\title{On \textbf{bees}}\begin{document}Text.\end{document}ignored", "On bees\n\nText."),
+        (r"\maketitle Seen \today{} in \LaTeX, \verb|a_b|.", "Seen  in LaTeX, a_b."),  # no clock in a text
+        ("a\n\\begin{verbatim}\n>>> 7 % 2\n  x_1\n\\end{verbatim}\nb", "a\n\n>>> 7 % 2\n  x_1\n\nb"),
         (r"Text.\begin{thebibliography}{9}\bibitem{a} A.\end{thebibliography}", "Text."),
     ],
 )
