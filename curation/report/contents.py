@@ -130,7 +130,7 @@ def collect(root: str) -> Report:
         folder,
         quality_card(latest.manifests),
         blend.training_tokens if blend is not None else None,
-        contamination(latest.manifests.get("decontaminate")),
+        contamination(root, latest.manifests),
         duplicates(Folder(root, latest.manifests, registry)),
         distributions(root, latest.manifests.get("filter")),
         training(root, folder),
