@@ -107,7 +107,7 @@ def run(job: Job) -> Latest:
             tokenize_corpus.republish(job)
         manifests = {stage.name: job.manifest(stage.name) for stage in job.stages.order}
         _say_epochs(job)
-        done = Latest(job.recipe_digest, job.inputs.digest, manifests)
+        done = Latest(job.recipe_digest, job.inputs.digest, manifests, job.recipe.name)
         last = _last(job.root)
         if todo or last is None or last.recipe_digest != done.recipe_digest:
             _check(job, ledger.ledger(job.root, manifests, job.source_names))
@@ -118,7 +118,7 @@ def run(job: Job) -> Latest:
 def _so_far(job: Job) -> Latest:
     found = {stage.name: job.committed(stage.name) for stage in job.stages.order}
     done = {name: manifest for name, manifest in found.items() if manifest is not None}
-    return Latest(job.recipe_digest, job.inputs.digest, done)
+    return Latest(job.recipe_digest, job.inputs.digest, done, job.recipe.name)
 
 
 def _say_missing(job: Job) -> None:
@@ -176,6 +176,7 @@ def _run_step(job: Job, stages: Sequence[str], runner: Runner, plans: Mapping[st
     """Run one job, which may commit several stages in one scan, and tell how far it is by the first."""
     for stage in stages:
         job.log.say(f"{stage}: runs, since {plans[stage].reason}", "stage_start", stage=stage)
+    job.begin()
     watch = watched(job.root, stages[0], items_of(job, stages[0]))
     with Progress(job.log, watch, partial(running_tasks, job.started_spark)) as progress:
         result = runner(job)

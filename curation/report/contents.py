@@ -18,6 +18,7 @@ from curation.report.duplicates import Duplicates, duplicates
 from curation.report.funnel import Step, funnel, removals, sources
 from curation.report.mixture import Ingredient, mixture
 from curation.report.quality import quality_card
+from curation.report.timeline import Span, timeline
 from curation.shards.blend import Blend
 from curation.shards.sidecar import Shards
 
@@ -42,6 +43,7 @@ class StageFact:
 class Report:
     """The contents of a report; `entries` are the ledger's lines."""
 
+    recipe: str
     recipe_digest: str
     inputs: str
     entries: tuple[Entry, ...]
@@ -57,6 +59,7 @@ class Report:
     training_tokens: int | None  # the length of training that epochs are counted for
     contamination: Contamination | None
     duplicates: Duplicates | None
+    timeline: tuple[Span, ...]
 
     @property
     def balanced(self) -> bool:
@@ -78,6 +81,7 @@ class Report:
             for fate in ("drop", "quarantine")
         }
         return {
+            "recipe": self.recipe,
             "recipe_digest": self.recipe_digest,
             "inputs": self.inputs,
             "balanced": self.balanced,
@@ -90,6 +94,7 @@ class Report:
             "quality_model": self.quality,
             "contamination": self.contamination.to_json() if self.contamination is not None else None,
             "duplicates": self.duplicates.to_json() if self.duplicates is not None else None,
+            "timeline": [span.to_json() for span in self.timeline],
             "stages": [vars(stage) for stage in self.stages],
             "software": dict(self.software),
         }
@@ -111,6 +116,7 @@ def collect(root: str) -> Report:
     shards = _paper(root, folder, "shards.json", Shards)
     blend = _paper(root, folder, "blend.json", Blend)
     return Report(
+        latest.recipe,
         latest.recipe_digest,
         latest.inputs,
         entries,
@@ -126,6 +132,7 @@ def collect(root: str) -> Report:
         blend.training_tokens if blend is not None else None,
         contamination(latest.manifests.get("decontaminate")),
         duplicates(Folder(root, latest.manifests, registry)),
+        timeline(latest.manifests, entries),
     )
 
 
