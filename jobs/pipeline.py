@@ -15,6 +15,7 @@ from curation.errors import IntegrityError, RecipeError
 from curation.estimate import Corpus
 from curation.latest import Latest
 from curation.ledger import Entry
+from curation.publishing import publish_corpus
 from curation.recipe import readings
 from curation.report.numbers import bytes_text
 from jobs import annotate, assemble, decontaminate, dedup, filter, ingest, quality_model, tokenize_corpus
@@ -112,6 +113,9 @@ def run(job: Job) -> Latest:
         if todo or last is None or last.recipe_digest != done.recipe_digest:
             _check(job, ledger.ledger(job.root, manifests, job.source_names))
         latest.write_latest(job.root, done)
+        card = publish_corpus(job.root, done)
+        if card is not None:
+            job.log.say(f"corpus: its card is {card}", "card", path=card)
     return done
 
 
