@@ -285,13 +285,14 @@ def test_run_prints_the_funnel_and_how_to_read_the_corpus(
 
 
 def test_the_snippets_read_the_corpus(work: WorkFolder) -> None:
-    documents, tokens, megatron = readback.snippets(work.root, collect(work.root))
+    documents, datasets, duckdb, tokens, megatron = readback.snippets(work.root, collect(work.root))
     for program, told in ((documents, "6 [{'source': 'wiki'"), (tokens, "3 uint16 [")):
         done = subprocess.run(
             [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
         )
         assert done.stdout.startswith(told)
-    compile(megatron, "snippet", "exec")
+    for program in (datasets, duckdb, megatron):
+        compile(program, "snippet", "exec")
 
 
 def test_an_empty_corpus_is_warned_of_and_has_nothing_to_read_back(work: WorkFolder) -> None:
