@@ -118,11 +118,22 @@ def test_a_plan_says_what_would_go_and_writes_nothing(copied: Path, capsys: pyte
     assert sum(source["documents"] for source in counted.values()) == would["document"]["documents"]
 
 
-def test_what_is_set_aside_is_listed_and_told_apart_by_the_audit(copied: Path) -> None:
+def test_what_is_set_aside_is_listed_in_its_words_and_told_apart_by_the_audit(
+    copied: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     more = ["--set", "decontamination.spare_from_documents=2"]
     latest = run(copied / "recipe.toml", copied / "work", *more)
     notes = latest.manifests["decontaminate"].notes["contamination"]
     assert {(row["task"], row["row"], row["documents"]) for row in notes["set_aside"]} == {("herons", 0, 4)}
+    assert all("words" not in row for row in notes["set_aside"])  # a manifest holds no text
+    assert cli.main(["contamination", str(copied / "work"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    phrases = [row["words"] for row in told["set_aside"]]
+    assert all(len(phrase.split()) == 13 and phrase in BENCHMARK for phrase in phrases)
+    assert told["exempted"] == notes["exempted"]
+    assert cli.main(["contamination", str(copied / "work")]) == 0
+    assert phrases[0] in capsys.readouterr().out
+    assert phrases[0] in render(collect(str(copied / "work")))
     found = audit(open_folder(str(copied / "work")))
     assert found.ok
     assert found.set_aside == {}  # the other windows of the sentence still cut it
