@@ -78,8 +78,8 @@ def _by_split(task: PairTask, batch: pa.RecordBatch) -> Iterator[tuple[Split, pa
     if held_out.true_count == 0:
         yield "train", batch
         return
-    for split, chosen in (("train", pa.compute.invert(held_out)), ("valid", held_out)):
-        rows = batch.filter(chosen)
+    for split in SPLITS:
+        rows = batch.filter(held_out if split == "valid" else pa.compute.invert(held_out))
         if rows.num_rows:
             yield split, rows
 
