@@ -5,7 +5,6 @@ stand beside their owner; this module puts them together, checks what they say o
 """
 
 import dataclasses
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from curation.errors import RecipeError
 from curation.limits import Limits
 from curation.profiles import Profile
 from curation.published import PUBLISHED
+from curation.recipe_errors import in_words, line_of, nearest, worth_telling
 from curation.shards.tokenizer import TokenizerSpec
 from curation.sources.options import DocumentBoundary
 from curation.sources.registry import READERS
@@ -29,7 +29,12 @@ from curation.text.quality import Parameters as QualityParameters
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)]
 Share = Annotated[float, Field(ge=0, le=1)]
-_SECRET = re.compile(r"secret|password|access_?key|credential", re.I)
+_SECRET = re.compile(
+    r"secret|passw(or)?d|passphrase|credential|(access|api|private|account|ssh)[_-]?key|(auth|access|session|sas)[_-]?token"
+    r"|bearer|authorization",
+    re.I,
+)
+_SECRET_VALUE = re.compile(r"://[^/@\s]*:[^/@\s]*@|\bA(KI|SI)A[0-9A-Z]{16}\b|-----BEGIN [A-Z ]*PRIVATE KEY")
 
 
 class Model(BaseModel):
@@ -248,7 +253,8 @@ def load_recipe(path: str, overrides: Sequence[str] = ()) -> Recipe:
             place and, for a key that does not exist, the nearest that does.
     """
     try:
-        values = tomllib.loads(Path(path).read_text("utf-8"))
+        text = Path(path).read_text("utf-8")
+        values = tomllib.loads(text)
     except OSError as error:
         raise RecipeError(
             f"{path}: cannot be read ({error.strerror}); give the path of a recipe, e.g. recipes/web.toml"
@@ -257,16 +263,17 @@ def load_recipe(path: str, overrides: Sequence[str] = ()) -> Recipe:
         raise RecipeError(f"{path}: is no TOML: {error}") from None
     for override in overrides:
         _apply(values, override)
-    return parse_recipe(values, path)
+    return parse_recipe(values, path, "" if overrides else text)  # an override stands on no line
 
 
-def parse_recipe(values: Mapping[str, Any], origin: str) -> Recipe:
-    """Return the recipe that plain data describes. Raises RecipeError."""
+def parse_recipe(values: Mapping[str, Any], origin: str, text: str = "") -> Recipe:
+    """Return the recipe that plain data describes; errors name lines of `text`. Raises RecipeError."""
     _refuse_secrets(values, origin)
     try:
         return Recipe.model_validate(values)
     except ValidationError as error:
-        lines = [f"{origin}: {_place(item['loc'])}{_explain(item)}" for item in error.errors()]
+        found = worth_telling(error.errors())
+        lines = [f"{origin}: {_place(text, item['loc'])}{_explain(item)}" for item in found]
         raise RecipeError("\n".join(lines)) from None
 
 
@@ -314,28 +321,25 @@ def _refuse_secrets(values: Any, origin: str) -> None:
     elif isinstance(values, list):
         for value in values:
             _refuse_secrets(value, origin)
+    elif isinstance(values, str) and _SECRET_VALUE.search(values):
+        raise RecipeError(f"{origin}: a value looks like a credential; credentials come from the environment only")
 
 
 def _check_known(what: str, name: str, known: Any) -> None:
     if name not in known:
-        raise ValueError(
-            f"{what} {name!r} does not exist{_nearest(name, known)}; there are: {', '.join(sorted(known))}"
-        )
+        raise ValueError(f"{what} {name!r} does not exist{nearest(name, known)}; there are: {', '.join(sorted(known))}")
 
 
-def _nearest(name: str, known: Any) -> str:
-    close = difflib.get_close_matches(name, list(known), 1, 0.5)
-    return f", did you mean {close[0]!r}?" if close else ""
-
-
-def _place(location: tuple[int | str, ...]) -> str:
-    return ".".join(str(step) for step in location) + ": " if location else ""
+def _place(text: str, location: tuple[int | str, ...]) -> str:
+    line = line_of(text, location) if text else None
+    told = f"line {line}: " if line is not None else ""
+    return told + (".".join(str(step) for step in location) + ": " if location else "")
 
 
 def _explain(item: Any) -> str:
     if item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        return f"there is no such key{_nearest(str(item['loc'][-1]), _keys_at(item['loc']))}"
-    return str(item["msg"]).removeprefix("Value error, ")
+        return f"there is no such key{nearest(str(item['loc'][-1]), _keys_at(item['loc']))}"
+    return in_words(item)
 
 
 def _keys_at(location: tuple[int | str, ...]) -> list[str]:

@@ -3,10 +3,11 @@
 import argparse
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from curation import storage
 from curation.decontamination.audit import Audit, audit
-from curation.decontamination.findings import Finding, check_task, contamination_notes, find_example
+from curation.decontamination.findings import Finding, check_task, contamination_notes, example_rows, find_example
 from curation.decontamination.tally import CELL
 from curation.errors import RecipeError
 from curation.lookup import open_folder
@@ -21,6 +22,9 @@ def add_arguments(one: argparse.ArgumentParser) -> None:
     """Add what `curate contamination` takes besides the work folder."""
     one.add_argument("--task", metavar="T", help="only this benchmark")
     one.add_argument("--example", type=int, metavar="N", help="where this one of its examples was found, rows from 0")
+    one.add_argument(
+        "--examples", action="store_true", help="rows of all found and of all unprotected, for evaluations"
+    )
 
 
 def add_scan_arguments(one: argparse.ArgumentParser) -> None:
@@ -37,6 +41,9 @@ def command(options: argparse.Namespace, console: Console) -> int:
         check_task(notes, options.task)
     elif options.example is not None:
         raise RecipeError("--example N is of a task: give --task T as well")
+    if options.examples:
+        show_example_rows(console, example_rows(folder), options)
+        return 0
     if options.example is not None:
         found = find_example(folder, options.task, options.example)
         if options.json:
@@ -82,6 +89,17 @@ def show_contamination(console: Console, found: Contamination) -> None:
     most = sorted(found.most_found, key=lambda row: (-row["documents"], row["task"], row["row"]))[:_MOST]
     examples = [[row["task"], f"{row['row']}", f"{row['documents']:,}"] for row in most]
     console.table(["task", "example", "documents"], examples, right=(1, 2))
+
+
+def show_example_rows(console: Console, tasks: Mapping[str, Mapping[str, Any]], options: argparse.Namespace) -> None:
+    """Print which examples are unclean, of all tasks or of one."""
+    chosen = {task: rows for task, rows in tasks.items() if options.task in (None, task)}
+    if options.json:
+        console.json(chosen)
+        return
+    for task, rows in chosen.items():
+        told = [" ".join(map(str, rows[name])) or "none" for name in ("found", "unprotected")]
+        console.lines([f"{task}: {rows['examples']:,} examples", f"  found: {told[0]}", f"  unprotected: {told[1]}"])
 
 
 def _show_set_aside(console: Console, found: Contamination) -> None:

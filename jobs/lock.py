@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator
 
 from curation import storage
+from curation.errors import InfrastructureError
 
 
 @contextlib.contextmanager
@@ -30,11 +31,24 @@ def run_lock(root: str, warn: Callable[[str], None]) -> Iterator[None]:
         "pid": os.getpid(),
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    storage.put_if_absent(mine, json.dumps(about).encode())
+    try:
+        storage.put_if_absent(mine, json.dumps(about).encode())
+    except (InfrastructureError, OSError) as error:
+        raise InfrastructureError(
+            f"{root}: nothing can be written there; give --work a folder that is yours ({error})"
+        ) from None
     try:
         yield
     finally:
         storage.delete(mine)
+
+
+def running_since(root: str) -> float | None:
+    """Return when the oldest run began that stands in the list, in seconds since 1970; None if there is none."""
+    folder = storage.join(root, "locks")
+    found = storage.list_files(folder)
+    alive = [lock.modified for lock in found if not _is_of_a_dead_process(storage.join(folder, lock.name))]
+    return min(alive, default=None)
 
 
 def _is_of_a_dead_process(url: str) -> bool:

@@ -102,6 +102,7 @@ def run(job: Job) -> Latest:
             missing = [stage for stage in stages if stage in todo]
             if missing:
                 _run_step(job, missing, runner, {step.stage: step for step in steps})
+                latest.write_unfinished(job.root, _so_far(job))
         if "tokenize" not in todo:
             tokenize_corpus.republish(job)
         manifests = {stage.name: job.manifest(stage.name) for stage in job.stages.order}
@@ -112,6 +113,12 @@ def run(job: Job) -> Latest:
             _check(job, ledger.ledger(job.root, manifests, job.source_names))
         latest.write_latest(job.root, done)
     return done
+
+
+def _so_far(job: Job) -> Latest:
+    found = {stage.name: job.committed(stage.name) for stage in job.stages.order}
+    done = {name: manifest for name, manifest in found.items() if manifest is not None}
+    return Latest(job.recipe_digest, job.inputs.digest, done)
 
 
 def _say_missing(job: Job) -> None:

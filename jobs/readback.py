@@ -29,6 +29,11 @@ def snippets(root: str, report: Report) -> list[str]:
 
     On S3 only the shards' folder is named: both readers map files, which have to be local.
     """
+    if not report.total[-1].out.units:
+        return [
+            "# Nothing was kept, so there is nothing to read back. What went where, and why:",
+            f"curate ledger {root}",
+        ]
     if is_s3(root):
         folder = f"{root}/{report.shards_folder}"
         return [f"# Copy the shards to where you train; readers map files\naws s3 cp --recursive {folder} ."]

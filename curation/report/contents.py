@@ -9,15 +9,17 @@ from pydantic import BaseModel, ValidationError
 from curation import storage
 from curation.commits import Manifest
 from curation.errors import IntegrityError
-from curation.latest import Latest, read_latest
+from curation.latest import Latest, read_newest
 from curation.ledger import Entry, ledger
 from curation.lookup import Folder
 from curation.registry import read_registry
 from curation.report.contamination import Contamination, contamination
+from curation.report.distributions import Distributions, distributions
 from curation.report.duplicates import Duplicates, duplicates
 from curation.report.funnel import Step, funnel, removals, sources
 from curation.report.mixture import Ingredient, mixture
 from curation.report.quality import quality_card
+from curation.report.training import Training, training
 from curation.shards.blend import Blend
 from curation.shards.sidecar import Shards
 
@@ -57,6 +59,8 @@ class Report:
     training_tokens: int | None  # the length of training that epochs are counted for
     contamination: Contamination | None
     duplicates: Duplicates | None
+    distributions: Distributions | None
+    training: Training | None
 
     @property
     def balanced(self) -> bool:
@@ -90,6 +94,8 @@ class Report:
             "quality_model": self.quality,
             "contamination": self.contamination.to_json() if self.contamination is not None else None,
             "duplicates": self.duplicates.to_json() if self.duplicates is not None else None,
+            "distributions": self.distributions.to_json() if self.distributions is not None else None,
+            "training": self.training.to_json() if self.training is not None else None,
             "stages": [vars(stage) for stage in self.stages],
             "software": dict(self.software),
         }
@@ -102,7 +108,7 @@ def collect(root: str) -> Report:
         RecipeError: the folder holds no finished run.
         IntegrityError: a committed file is missing or changed.
     """
-    latest = read_latest(root)
+    latest = read_newest(root)
     registry = read_registry(root)
     names = {number: name for name, number in registry.numbers.items()}
     entries = tuple(ledger(root, latest.manifests, names))
@@ -126,6 +132,8 @@ def collect(root: str) -> Report:
         blend.training_tokens if blend is not None else None,
         contamination(root, latest.manifests),
         duplicates(Folder(root, latest.manifests, registry)),
+        distributions(root, latest.manifests.get("filter")),
+        training(root, folder),
     )
 
 

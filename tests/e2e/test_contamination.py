@@ -64,6 +64,17 @@ def test_the_command_says_where_an_example_was_found(finished: Finished, capsys:
     assert "herons" in capsys.readouterr().out
 
 
+def test_an_evaluation_can_be_told_which_examples_are_unclean(
+    finished: Finished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["contamination", str(finished.work), "--examples"]
+    assert cli.main([*words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"herons": {"examples": 1, "found": [0], "unprotected": []}}
+    assert cli.main(words) == 0
+    assert capsys.readouterr().out.splitlines() == ["herons: 1 examples", "  found: 0", "  unprotected: none"]
+
+
 @pytest.mark.parametrize("words", [["--example", "0"], ["--task", "x"], ["--task", "herons", "--example", "9"]])
 def test_an_example_that_is_not_there_is_an_error_of_usage(finished: Finished, words: list[str]) -> None:
     assert cli.main(["contamination", str(finished.work), *words]) == 2

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,14 @@ import pytest
 
 from curation.errors import DataBudgetError, InfrastructureError, IntegrityError, RecipeError
 from curation.estimate import Corpus
+from curation.explain import explain, marks_of
 from curation.latest import read_latest
+from curation.ledger import Count
 from curation.report import collect
-from jobs import cli, demo, doctor, pipeline, readback
+from jobs import cli, demo, doctor, pipeline, readback, shown
 from jobs.cli import main
 from jobs.commands import checking, running
+from jobs.console import Console
 from jobs.pipeline import StagePlan
 from tests.workfolder import WEB, WorkFolder, make_work_folder
 
@@ -37,7 +41,7 @@ COMMANDS = (
         "trace",
         "blend",
     ),
-    *("report", "doctor"),
+    *("report", "doctor", "clean"),
 )
 
 
@@ -72,9 +76,9 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
         "init": sorted([*common, "--output"]),
         "plan": sorted([*run, "--count-cuts"]),
         "run": run,
-        "demo": sorted([*common, "--log", "--master", "--update-digests", "--work"]),
+        "demo": sorted([*common, "--log", "--master", "--train", "--update-digests", "--work"]),
         "verify": sorted([*common, "--contamination", "--sample"]),
-        "contamination": sorted([*common, "--example", "--task"]),
+        "contamination": sorted([*common, "--example", "--examples", "--task"]),
         "ledger": common,
         "explain": sorted([*common, "--text"]),
         "duplicates": common,
@@ -84,6 +88,8 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
         "sample": sorted([*common, "--signal", "--source", "--threshold", "-n"]),
         "trace": sorted([*common, *order, "--batch", "--blend"]),
         "doctor": sorted([*common, "--master", "--spark", "--work"]),
+        "train": ["--help", "-h"],
+        "clean": sorted([*common, "--dry-run", "--keep"]),
     }
 
 
@@ -171,6 +177,19 @@ def test_explain_shows_numbers_beside_thresholds(work: WorkFolder, capsys: pytes
     assert [step["stage"] for step in steps] == ["ingest", "filter", "dedup"]
 
 
+def test_explain_says_where_addresses_and_links_lie(work: WorkFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "Ärger? Write to ann@example.org or call +49 30 1234567."
+    found = marks_of(text)
+    data = text.encode()
+    assert [(m["kind"], data[m["start"] : m["end"]].decode()) for m in found] == [
+        ("email", "ann@example.org"),
+        ("phone", "+49 30 1234567"),
+    ]
+    shown.show_story(Console(sys.stdout, {}), explain(work.root, str(work.web[0]))[0], found)
+    assert "email bytes 17–32" in " ".join(capsys.readouterr().out.split())
+    assert answer(capsys, "explain", work.root, str(work.web[0]))[0]["marks"] == []
+
+
 def test_explain_prints_the_text_only_when_asked(work: WorkFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", work.root, "https://example.org/walk"]) == 0
     assert WEB[4] not in capsys.readouterr().out
@@ -240,6 +259,17 @@ def test_plan_says_what_would_run_and_why(capsys: pytest.CaptureFixture[str]) ->
     }
 
 
+def test_clean_says_what_would_go_and_removes_it_when_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    work, stale = make_work_folder(tmp_path), "signals/parts/stale-signals-0.parquet"
+    Path(work.url(stale)).write_bytes(b"stale")
+    assert [file["path"] for file in answer(capsys, "clean", work.root, "--dry-run")["files"]] == [stale]
+    assert main(["clean", work.root]) == 0
+    assert "attempts that were never committed" in capsys.readouterr().out
+    assert main(["clean", work.root]) == 0
+    assert capsys.readouterr().out == "Nothing to remove.\n"
+    assert not Path(work.url(stale)).exists()
+
+
 def test_run_prints_the_funnel_and_how_to_read_the_corpus(
     work: WorkFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -262,6 +292,16 @@ def test_the_snippets_read_the_corpus(work: WorkFolder) -> None:
         )
         assert done.stdout.startswith(told)
     compile(megatron, "snippet", "exec")
+
+
+def test_an_empty_corpus_is_warned_of_and_has_nothing_to_read_back(work: WorkFolder) -> None:
+    report = collect(work.root)
+    nothing = replace(report.total[-1], out=Count(0, 0))
+    [told] = [readback.snippets(work.root, replace(report, total=(nothing,)))]
+    assert told == [
+        "# Nothing was kept, so there is nothing to read back. What went where, and why:",
+        f"curate ledger {work.root}",
+    ]
 
 
 @pytest.mark.parametrize("error", [RecipeError, DataBudgetError, IntegrityError, InfrastructureError])
