@@ -22,6 +22,7 @@ class Latest:
     recipe_digest: str
     inputs: str
     manifests: Mapping[str, Manifest]
+    recipe: str = ""  # its name
 
 
 def write_latest(root: str, latest: Latest) -> None:
@@ -44,7 +45,7 @@ def _write(root: str, name: str, latest: Latest) -> None:
         }
         for name, manifest in latest.manifests.items()
     }
-    body = {"recipe_digest": latest.recipe_digest, "inputs": latest.inputs, "stages": stages}
+    body = {"recipe": latest.recipe, "recipe_digest": latest.recipe_digest, "inputs": latest.inputs, "stages": stages}
     storage.replace(storage.join(root, name), json.dumps(body, indent=1).encode())
 
 
@@ -70,10 +71,10 @@ def read_latest(root: str, name: str = NAME) -> Latest:
     try:
         body = json.loads(storage.read_bytes(storage.join(root, name)))
         paths = {name: about["manifest"] for name, about in body["stages"].items()}
-        recipe_digest, inputs = body["recipe_digest"], body["inputs"]
+        recipe_digest, inputs, recipe = body["recipe_digest"], body["inputs"], str(body.get("recipe", ""))
     except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
         raise RecipeError(f"{root}: no finished run here; `curate run RECIPE --work {root}` makes one") from None
-    return Latest(recipe_digest, inputs, {name: _manifest(root, name, path) for name, path in paths.items()})
+    return Latest(recipe_digest, inputs, {name: _manifest(root, name, path) for name, path in paths.items()}, recipe)
 
 
 def _manifest(root: str, stage: str, path: str) -> Manifest:

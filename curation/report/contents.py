@@ -19,6 +19,7 @@ from curation.report.duplicates import Duplicates, duplicates
 from curation.report.funnel import Step, funnel, removals, sources
 from curation.report.mixture import Ingredient, mixture
 from curation.report.quality import quality_card
+from curation.report.timeline import Span, timeline
 from curation.report.training import Training, training
 from curation.shards.blend import Blend
 from curation.shards.sidecar import Shards
@@ -44,6 +45,7 @@ class StageFact:
 class Report:
     """The contents of a report; `entries` are the ledger's lines."""
 
+    recipe: str
     recipe_digest: str
     inputs: str
     entries: tuple[Entry, ...]
@@ -61,6 +63,7 @@ class Report:
     duplicates: Duplicates | None
     distributions: Distributions | None
     training: Training | None
+    timeline: tuple[Span, ...]
 
     @property
     def balanced(self) -> bool:
@@ -82,6 +85,7 @@ class Report:
             for fate in ("drop", "quarantine")
         }
         return {
+            "recipe": self.recipe,
             "recipe_digest": self.recipe_digest,
             "inputs": self.inputs,
             "balanced": self.balanced,
@@ -96,6 +100,7 @@ class Report:
             "duplicates": self.duplicates.to_json() if self.duplicates is not None else None,
             "distributions": self.distributions.to_json() if self.distributions is not None else None,
             "training": self.training.to_json() if self.training is not None else None,
+            "timeline": [span.to_json() for span in self.timeline],
             "stages": [vars(stage) for stage in self.stages],
             "software": dict(self.software),
         }
@@ -117,6 +122,7 @@ def collect(root: str) -> Report:
     shards = _paper(root, folder, "shards.json", Shards)
     blend = _paper(root, folder, "blend.json", Blend)
     return Report(
+        latest.recipe,
         latest.recipe_digest,
         latest.inputs,
         entries,
@@ -130,10 +136,11 @@ def collect(root: str) -> Report:
         folder,
         quality_card(latest.manifests),
         blend.training_tokens if blend is not None else None,
-        contamination(latest.manifests.get("decontaminate")),
+        contamination(root, latest.manifests),
         duplicates(Folder(root, latest.manifests, registry)),
         distributions(root, latest.manifests.get("filter")),
         training(root, folder),
+        timeline(latest.manifests, entries),
     )
 
 

@@ -3,16 +3,19 @@
 Bars are pictures of numbers that stand beside them in words; nothing is told by colour alone.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from curation import storage
+from curation.reasons import MEANINGS
 from curation.report.contents import Report, collect
 from curation.report.funnel import Size, Step, removals
 from curation.report.numbers import bytes_text, percent, share
 from curation.report.quality import accuracies, people
+from curation.report.timeline import Span
 from curation.report.training import path, place
 
 FILE = "report.html"
@@ -67,6 +70,9 @@ def _view(report: Report) -> dict[str, Any]:
         "sources": [
             (name, {s.stage: s for s in steps}, _all_reasons(steps)) for name, steps in report.by_source.items()
         ],
+        "timeline": _timeline(report.timeline),
+        "meanings": MEANINGS,
+        "in_paper": any(row.weight_in_paper for row in report.mixture),
         "mixture": [(row, [Bar(value / scale) for value in _shares(row)]) for row in report.mixture],
         "reasons": _summed(drops),
         "drops": drops,
@@ -83,6 +89,12 @@ def _view(report: Report) -> dict[str, Any]:
         "path": path,
         "place": place,
     }
+
+
+def _timeline(spans: Sequence[Span]) -> list[tuple[Span, float, float]]:
+    """Return each span with its place and width on the axis of all, in thousandths."""
+    whole = max((span.offset + span.seconds for span in spans), default=0) or 1
+    return [(span, span.offset * 1000 / whole, max(2.0, span.seconds * 1000 / whole)) for span in spans]
 
 
 def _funnel_bar(step: Step) -> Bar:

@@ -41,7 +41,7 @@ COMMANDS = (
         "trace",
         "blend",
     ),
-    *("report", "doctor"),
+    *("report", "doctor", "clean"),
 )
 
 
@@ -78,7 +78,7 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
         "run": run,
         "demo": sorted([*common, "--log", "--master", "--train", "--update-digests", "--work"]),
         "verify": sorted([*common, "--contamination", "--sample"]),
-        "contamination": sorted([*common, "--example", "--task"]),
+        "contamination": sorted([*common, "--example", "--examples", "--task"]),
         "ledger": common,
         "explain": sorted([*common, "--text"]),
         "duplicates": common,
@@ -89,6 +89,7 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
         "trace": sorted([*common, *order, "--batch", "--blend"]),
         "doctor": sorted([*common, "--master", "--spark", "--work"]),
         "train": ["--help", "-h"],
+        "clean": sorted([*common, "--dry-run", "--keep"]),
     }
 
 
@@ -258,6 +259,17 @@ def test_plan_says_what_would_run_and_why(capsys: pytest.CaptureFixture[str]) ->
     }
 
 
+def test_clean_says_what_would_go_and_removes_it_when_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    work, stale = make_work_folder(tmp_path), "signals/parts/stale-signals-0.parquet"
+    Path(work.url(stale)).write_bytes(b"stale")
+    assert [file["path"] for file in answer(capsys, "clean", work.root, "--dry-run")["files"]] == [stale]
+    assert main(["clean", work.root]) == 0
+    assert "attempts that were never committed" in capsys.readouterr().out
+    assert main(["clean", work.root]) == 0
+    assert capsys.readouterr().out == "Nothing to remove.\n"
+    assert not Path(work.url(stale)).exists()
+
+
 def test_run_prints_the_funnel_and_how_to_read_the_corpus(
     work: WorkFolder, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -273,13 +285,14 @@ def test_run_prints_the_funnel_and_how_to_read_the_corpus(
 
 
 def test_the_snippets_read_the_corpus(work: WorkFolder) -> None:
-    documents, tokens, megatron = readback.snippets(work.root, collect(work.root))
+    documents, datasets, duckdb, tokens, megatron = readback.snippets(work.root, collect(work.root))
     for program, told in ((documents, "6 [{'source': 'wiki'"), (tokens, "3 uint16 [")):
         done = subprocess.run(
             [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
         )
         assert done.stdout.startswith(told)
-    compile(megatron, "snippet", "exec")
+    for program in (datasets, duckdb, megatron):
+        compile(program, "snippet", "exec")
 
 
 def test_an_empty_corpus_is_warned_of_and_has_nothing_to_read_back(work: WorkFolder) -> None:
