@@ -148,10 +148,11 @@ def _print(found: dict[str, Any]) -> None:
     rest = sorted(set(known) - {"model", "words", "gopher"}, key=lambda name: -abs(known[name]["auc_ppm"] - 500_000))
     for name in ("model", "words", "gopher", *rest[:_SHOWN]):
         area = [known[name][key] / 1e6 for key in ("auc_ppm", "low_ppm", "high_ppm")]
-        quarters = human["auc_by_length_quartile"].get(name, [])
+        quarters = human["auc_by_length_quartile"][name]
         told = " ".join("   –" if one is None else f"{one['auc_ppm'] / 1e6:.2f}" for one in quarters)
         print(f"  {name:32} {area[0]:.3f}  [{area[1]:.3f}, {area[2]:.3f}]  {told}")
     print(f"  by quarter of length, medians of {human['words_by_length_quartile']} words")
+    print(f"  {human['meaning']}")
     for row in human["pareto"]:
         good, poor = row["kept_of_good_ppm"] / 1e6, row["kept_of_poor_ppm"] / 1e6
         print(f"  alpha {row['alpha']}: keeps {good:.1%} of what people keep, {poor:.1%} of what they do not")

@@ -31,8 +31,8 @@ def _advice(url: str, error: Exception, written: int | None) -> str:
     after = "" if written is None else f" after {written:,} bytes"
     if number in _FULL:
         return (
-            f"{url}: the disk is full{after}. What is committed stays; free space (`curate clean` removes what no run "
-            "needs), then give the same command again"
+            f"{url}: the disk is full{after}. What is committed stays; make room (`curate clean` removes what no run "
+            "needs, `curate plan` says how much a run needs), then give the same command again"
         )
     if number == errno.EROFS:
         return f"{url}: this file system is mounted read-only; give --work another place, or mount it for writing"

@@ -12,6 +12,7 @@ from curation.commits import Manifest
 from curation.errors import IntegrityError, RecipeError
 
 NAME = "latest.json"
+UNFINISHED = "unfinished.json"
 
 
 @dataclass(frozen=True)
@@ -21,10 +22,21 @@ class Latest:
     recipe_digest: str
     inputs: str
     manifests: Mapping[str, Manifest]
+    recipe: str = ""  # its name
 
 
 def write_latest(root: str, latest: Latest) -> None:
     """Replace the file; the last act of a run."""
+    _write(root, NAME, latest)
+    storage.delete(storage.join(root, UNFINISHED))
+
+
+def write_unfinished(root: str, latest: Latest) -> None:
+    """Say which stages a run has finished so far, to be looked at while it runs or after a kill."""
+    _write(root, UNFINISHED, latest)
+
+
+def _write(root: str, name: str, latest: Latest) -> None:
     stages = {
         name: {
             "key": manifest.key,
@@ -33,11 +45,23 @@ def write_latest(root: str, latest: Latest) -> None:
         }
         for name, manifest in latest.manifests.items()
     }
-    body = {"recipe_digest": latest.recipe_digest, "inputs": latest.inputs, "stages": stages}
-    storage.replace(storage.join(root, NAME), json.dumps(body, indent=1).encode())
+    body = {"recipe": latest.recipe, "recipe_digest": latest.recipe_digest, "inputs": latest.inputs, "stages": stages}
+    storage.replace(storage.join(root, name), json.dumps(body, indent=1).encode())
 
 
-def read_latest(root: str) -> Latest:
+def read_newest(root: str) -> Latest:
+    """Return the last finished run of a work folder or, where none ever finished, what the first has done so far.
+
+    Raises:
+        RecipeError: the folder holds no finished stage.
+        IntegrityError: a manifest or commit is missing or changed.
+    """
+    if storage.exists(storage.join(root, NAME)):
+        return read_latest(root)
+    return read_latest(root, UNFINISHED)
+
+
+def read_latest(root: str, name: str = NAME) -> Latest:
     """Return the last run of a work folder, its manifests loaded.
 
     Raises:
@@ -45,12 +69,12 @@ def read_latest(root: str) -> Latest:
         IntegrityError: a manifest or commit is missing or changed.
     """
     try:
-        body = json.loads(storage.read_bytes(storage.join(root, NAME)))
+        body = json.loads(storage.read_bytes(storage.join(root, name)))
         paths = {name: about["manifest"] for name, about in body["stages"].items()}
-        recipe_digest, inputs = body["recipe_digest"], body["inputs"]
+        recipe_digest, inputs, recipe = body["recipe_digest"], body["inputs"], str(body.get("recipe", ""))
     except (FileNotFoundError, ValueError, KeyError, TypeError, AttributeError):
         raise RecipeError(f"{root}: no finished run here; `curate run RECIPE --work {root}` makes one") from None
-    return Latest(recipe_digest, inputs, {name: _manifest(root, name, path) for name, path in paths.items()})
+    return Latest(recipe_digest, inputs, {name: _manifest(root, name, path) for name, path in paths.items()}, recipe)
 
 
 def _manifest(root: str, stage: str, path: str) -> Manifest:

@@ -5,6 +5,9 @@ bounded by the largest allowed document and time by the size of the file, whatev
 """
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from annotated_types import Ge, Gt
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -23,12 +26,12 @@ class Limits:
         max_members: members of one archive; Stack Exchange as text has 15.6 million.
     """
 
-    max_document_mib: int = 16
-    max_expanded_ratio: int = 200
-    ratio_after_mib: int = 64
-    max_expanded_gib: int = 1024
-    max_cpu_seconds: int = 30
-    max_members: int = 50_000_000
+    max_document_mib: Annotated[int, Gt(0)] = 16
+    max_expanded_ratio: Annotated[int, Gt(1)] = 200
+    ratio_after_mib: Annotated[int, Ge(0)] = 64
+    max_expanded_gib: Annotated[int, Gt(0)] = 1024
+    max_cpu_seconds: Annotated[int, Gt(0)] = 30
+    max_members: Annotated[int, Gt(0)] = 50_000_000
 
     @property
     def max_document_bytes(self) -> int:

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from curation.commits import Manifest
 from curation.errors import RecipeError
 from curation.identity import IdentityOverflow, Place, pack, unpack
-from curation.latest import read_latest
+from curation.latest import read_newest
 from curation.parts import Part, open_part, read_batches
 from curation.registry import InputFile, Registry, read_registry
 from curation.shards_table import Shard, shards_of
@@ -68,7 +68,7 @@ class Folder:
 
 def open_folder(root: str) -> Folder:
     """Return the last run of a work folder. Raises RecipeError (no run), IntegrityError (damaged)."""
-    return Folder(root, read_latest(root).manifests, read_registry(root))
+    return Folder(root, read_newest(root).manifests, read_registry(root))
 
 
 def candidates(folder: Folder, name: str) -> list[int]:

@@ -81,6 +81,7 @@ class LatestStage(_Paper):
 class LatestPaper(_Paper):
     """`latest.json`: where the last run's manifests stand. A convenience that proves nothing."""
 
+    recipe: str = Field("", description="name of the recipe")
     recipe_digest: str
     inputs: str = Field(description="digest of the set of input files")
     stages: dict[str, LatestStage]

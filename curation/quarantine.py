@@ -4,7 +4,7 @@ A record that fails, however it fails, becomes one quarantine row (where, why, h
 else. How many of them a source may have before the run stops is the recipe's to say.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from curation.errors import CurationError, DataBudgetError
@@ -32,18 +32,24 @@ def guarded(make: Callable[[Record], _Made], record: Record) -> _Made | BadUnit:
         return record.as_bad("crash", type(error).__name__)
 
 
-def check_budgets(quarantined: Mapping[str, tuple[int, int]], allowed: Mapping[str, float]) -> None:
+def check_budgets(
+    quarantined: Mapping[str, tuple[int, int]],
+    allowed: Mapping[str, float],
+    worst: Callable[[str], Sequence[tuple[str, int]]],
+) -> None:
     """Stop the run if a source had to quarantine too much.
 
     Args:
         quarantined: source -> (quarantined units, all units).
         allowed: source -> largest fraction.
+        worst: source -> its files with the most quarantined units, (path, units); asked only of a source over it.
 
     Raises:
         DataBudgetError: names every source over its budget, its fraction and the budget.
     """
     over = [
-        f"{source}: {bad:,} of {units:,} units quarantined = {bad / units:.2%}, the budget is {allowed[source]:.2%}"
+        f"{source}: {bad:,} of {units:,} units quarantined = {bad / units:.2%}, the budget is {allowed[source]:.2%}; "
+        f"most of them in {', '.join(f'{path} ({count:,})' for path, count in worst(source))}"
         for source, (bad, units) in sorted(quarantined.items())
         if units >= BUDGET_FROM_UNITS and bad > allowed[source] * units
     ]

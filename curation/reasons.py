@@ -37,6 +37,34 @@ class Drop(StrEnum):
     TOO_SHORT_AFTER_CUTS = "too_short_after_cuts"
 
 
+MEANINGS = {
+    "not_selected": "in a container from which no source asks for its set, or of a source that is only matched against",
+    "not_sampled": "left out by the source's sample, or beyond its max_documents",
+    "orphan_part": "an answer whose question is not there",
+    "empty": "no text was found in it",
+    "damaged_file": "its file is damaged, and the recipe gives such files up",
+    "language": "in another language than the profile keeps, or too little of it in one",
+    "length": "shorter or longer than the profile allows",
+    "signal": "a measured number lies beyond a limit of the profile",
+    "pareto": "lost the coin that the classifier's score weighs",
+    "removal_list": "named by the removal list or the list of blocked addresses",
+    "exact_duplicate": "the same text, but for case and spaces, as a document that stays",
+    "near_duplicate": "at least as similar to a document that stays as the threshold says",
+    "reference_duplicate": "a duplicate of a document that is only matched against",
+    "contaminated": "nothing long enough is left around the benchmark text in it",
+    "too_many_pieces": "benchmark text would cut it into more pieces than allowed",
+    "too_short_after_cuts": "what benchmark text leaves of it is too short",
+    "decode": "its bytes are no text in any encoding that was declared or found",
+    "parse": "its structure is broken: a line that is no JSON, a record without its text",
+    "truncated": "its file ends, or is torn, in the middle of it",
+    "bomb": "its compressed data grows out of all proportion",
+    "unsafe_member": "the name of an archive member leaves its folder",
+    "too_large": "larger than limits.max_document_mib",
+    "crash": "a library failed on it",
+    "timeout": "extracting its text took longer than limits.max_cpu_seconds",
+}
+
+
 class Split(StrEnum):
     """Why a document was cut."""
 

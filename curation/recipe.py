@@ -5,7 +5,6 @@ stand beside their owner; this module puts them together, checks what they say o
 """
 
 import dataclasses
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from curation.errors import RecipeError
 from curation.limits import Limits
 from curation.profiles import Profile
 from curation.published import PUBLISHED
+from curation.recipe_errors import in_words, line_of, nearest, worth_telling
 from curation.shards.tokenizer import TokenizerSpec
 from curation.sources.options import DocumentBoundary
 from curation.sources.registry import READERS
@@ -253,7 +253,8 @@ def load_recipe(path: str, overrides: Sequence[str] = ()) -> Recipe:
             place and, for a key that does not exist, the nearest that does.
     """
     try:
-        values = tomllib.loads(Path(path).read_text("utf-8"))
+        text = Path(path).read_text("utf-8")
+        values = tomllib.loads(text)
     except OSError as error:
         raise RecipeError(
             f"{path}: cannot be read ({error.strerror}); give the path of a recipe, e.g. recipes/web.toml"
@@ -262,16 +263,17 @@ def load_recipe(path: str, overrides: Sequence[str] = ()) -> Recipe:
         raise RecipeError(f"{path}: is no TOML: {error}") from None
     for override in overrides:
         _apply(values, override)
-    return parse_recipe(values, path)
+    return parse_recipe(values, path, "" if overrides else text)  # an override stands on no line
 
 
-def parse_recipe(values: Mapping[str, Any], origin: str) -> Recipe:
-    """Return the recipe that plain data describes. Raises RecipeError."""
+def parse_recipe(values: Mapping[str, Any], origin: str, text: str = "") -> Recipe:
+    """Return the recipe that plain data describes; errors name lines of `text`. Raises RecipeError."""
     _refuse_secrets(values, origin)
     try:
         return Recipe.model_validate(values)
     except ValidationError as error:
-        lines = [f"{origin}: {_place(item['loc'])}{_explain(item)}" for item in error.errors()]
+        found = worth_telling(error.errors())
+        lines = [f"{origin}: {_place(text, item['loc'])}{_explain(item)}" for item in found]
         raise RecipeError("\n".join(lines)) from None
 
 
@@ -325,24 +327,19 @@ def _refuse_secrets(values: Any, origin: str) -> None:
 
 def _check_known(what: str, name: str, known: Any) -> None:
     if name not in known:
-        raise ValueError(
-            f"{what} {name!r} does not exist{_nearest(name, known)}; there are: {', '.join(sorted(known))}"
-        )
+        raise ValueError(f"{what} {name!r} does not exist{nearest(name, known)}; there are: {', '.join(sorted(known))}")
 
 
-def _nearest(name: str, known: Any) -> str:
-    close = difflib.get_close_matches(name, list(known), 1, 0.5)
-    return f", did you mean {close[0]!r}?" if close else ""
-
-
-def _place(location: tuple[int | str, ...]) -> str:
-    return ".".join(str(step) for step in location) + ": " if location else ""
+def _place(text: str, location: tuple[int | str, ...]) -> str:
+    line = line_of(text, location) if text else None
+    told = f"line {line}: " if line is not None else ""
+    return told + (".".join(str(step) for step in location) + ": " if location else "")
 
 
 def _explain(item: Any) -> str:
     if item["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
-        return f"there is no such key{_nearest(str(item['loc'][-1]), _keys_at(item['loc']))}"
-    return str(item["msg"]).removeprefix("Value error, ")
+        return f"there is no such key{nearest(str(item['loc'][-1]), _keys_at(item['loc']))}"
+    return in_words(item)
 
 
 def _keys_at(location: tuple[int | str, ...]) -> list[str]:

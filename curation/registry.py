@@ -87,15 +87,23 @@ def survey(recipe: Recipe, input_root: str, work: str | None = None) -> list[tup
         entries = _selected(own, group)
         if not entries and not group.optional:
             raise RecipeError(
-                f"{group.name}: no file matches {', '.join(group.inputs)} below {input_root}; "
+                _nowhere(input_root)
+                if not storage.is_folder(input_root)
+                else f"{group.name}: no file matches {', '.join(group.inputs)} below {input_root}; "
                 "correct `inputs`, give --input ROOT, or say `optional = true`"
             )
         for path in entries:
             _check_name(path)
         found += [(group.name, entries[path]) for path in sorted(entries, key=str.encode)]
     if not found:
-        raise RecipeError(f"no source has any file below {input_root}; give --input ROOT")
+        raise RecipeError(_nowhere(input_root))
     return found
+
+
+def _nowhere(input_root: str) -> str:
+    if not storage.is_folder(input_root):
+        return f"--input {input_root}: there is no such folder; give the one that the recipe's `inputs` are relative to"
+    return f"no source has any file below {input_root}; give --input ROOT"
 
 
 def _selected(entries: Mapping[str, Entry], group: Container | Source) -> dict[str, Entry]:

@@ -230,6 +230,11 @@ def find(root: str, pattern: str) -> list[Entry]:
         return sorted(found, key=lambda entry: entry.path.encode(errors="surrogateescape"))
 
 
+def is_folder(url: str) -> bool:
+    """Return whether a local folder is there; a remote store has none that could be missing."""
+    return is_s3(url) or os.path.isdir(url)
+
+
 def sha256(url: str) -> str:
     """Return the hex sha256 of a file, read once in bounded memory."""
     digest = hashlib.sha256()

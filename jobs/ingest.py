@@ -1,17 +1,21 @@
 """ingest: raw files in, sealed shards of documents out; every unit that is neither is counted with its reason."""
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from curation import commits
 from curation.commits import Commit, Manifest, commit_from_json
 from curation.ledger import Entry
+from curation.parts import read_table
 from curation.quarantine import check_budgets
 from curation.sources.intake import UnitTask, ingest_unit
 from curation.stages import Item, ingest_key
 from jobs.job import Job, run_stage
 from jobs.spark import run_shards
+
+_WORST_FILES = 3  # named where a budget is exceeded
 
 
 def items(job: Job) -> list[Item]:
@@ -30,7 +34,7 @@ def run(job: Job) -> Manifest:
         found = run_shards(job.spark, _ingest, tasks)
         done |= {commit.item: commit for commit in map(commit_from_json, found)}
     ordered = [done[unit.item] for unit in job.units]
-    check_budgets(_quarantined(ordered), _budgets(job))
+    _check(job, _quarantined(ordered), ordered)
     return job.finish("ingest", ordered)
 
 
@@ -44,7 +48,19 @@ def check(job: Job, lines: Sequence[Entry]) -> None:
     """Check the budgets of this recipe against a finished run's ledger. Raises DataBudgetError."""
     own = [line for line in lines if line.stage == "ingest"]
     found = {line.source: (sum(c.units for c in line.quarantine.values()), line.received.units) for line in own}
-    check_budgets(found, _budgets(job))
+    _check(job, found, job.manifest("ingest").commits)
+
+
+def _check(job: Job, found: Mapping[str, tuple[int, int]], done: Sequence[Commit]) -> None:
+    """Check quarantined units against the budgets, and name the files most of them are in."""
+
+    def worst(source: str) -> list[tuple[str, int]]:
+        parts = [part for commit in done for part in commit.table("quarantine")]
+        tables = (read_table(job.root, part, ["source", "uri"]) for part in parts)
+        counts = Counter(row["uri"] for table in tables for row in table.to_pylist() if row["source"] == source)
+        return counts.most_common(_WORST_FILES)
+
+    check_budgets(found, _budgets(job), worst)
 
 
 def _quarantined(done: Sequence[Commit]) -> dict[str, tuple[int, int]]:

@@ -43,6 +43,7 @@ class Job:
     seen: "_Seen" = field(repr=False)
     log: Log = field(default_factory=Log)
     _manifests: dict[str, Manifest] = field(default_factory=dict, repr=False)
+    _began: float = field(default_factory=time.time, repr=False)
     _spark: Any = field(default=None, repr=False)
 
     @property
@@ -111,6 +112,10 @@ class Job:
         """Return the shards of documents that ingest committed, in order of doc_id."""
         return shards_of(self.manifest("ingest"))
 
+    def begin(self) -> None:
+        """Note when work on what `finish` puts next began."""
+        self._began = time.time()
+
     def finish(self, stage: str, done: Sequence[Commit], notes: Mapping[str, Any] | None = None) -> Manifest:
         """Put the manifest of a stage, and return it."""
         declared = self.stages[stage]
@@ -120,6 +125,7 @@ class Job:
             "libraries": declared.libraries,
             "inputs": {name: self.key(name) for name in declared.inputs},
             "spark": settings_in_force(self._spark) if self._spark is not None else {},
+            "timing": {"started": round(self._began, 3), "seconds": round(time.time() - self._began, 3)},
             **(notes or {}),
         }
         manifest = Manifest(
@@ -177,6 +183,7 @@ def run_stage(name: str, about: str, argv: Sequence[str] | None, run: Callable[[
         job = open_job(options)
         job.register()
         started = time.monotonic()
+        job.begin()
         manifest = run(job)
     except CurationError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator
 
 from curation import storage
+from curation.errors import InfrastructureError
 
 
 @contextlib.contextmanager
@@ -30,7 +31,12 @@ def run_lock(root: str, warn: Callable[[str], None]) -> Iterator[None]:
         "pid": os.getpid(),
         "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    storage.put_if_absent(mine, json.dumps(about).encode())
+    try:
+        storage.put_if_absent(mine, json.dumps(about).encode())
+    except (InfrastructureError, OSError) as error:
+        raise InfrastructureError(
+            f"{root}: nothing can be written there; give --work a folder that is yours ({error})"
+        ) from None
     try:
         yield
     finally:

@@ -15,6 +15,7 @@ from curation.errors import IntegrityError, RecipeError
 from curation.estimate import Corpus
 from curation.latest import Latest
 from curation.ledger import Entry
+from curation.publishing import publish_corpus
 from curation.recipe import readings
 from curation.report.numbers import bytes_text
 from jobs import annotate, assemble, decontaminate, dedup, filter, ingest, quality_model, tokenize_corpus
@@ -102,16 +103,26 @@ def run(job: Job) -> Latest:
             missing = [stage for stage in stages if stage in todo]
             if missing:
                 _run_step(job, missing, runner, {step.stage: step for step in steps})
+                latest.write_unfinished(job.root, _so_far(job))
         if "tokenize" not in todo:
             tokenize_corpus.republish(job)
         manifests = {stage.name: job.manifest(stage.name) for stage in job.stages.order}
         _say_epochs(job)
-        done = Latest(job.recipe_digest, job.inputs.digest, manifests)
+        done = Latest(job.recipe_digest, job.inputs.digest, manifests, job.recipe.name)
         last = _last(job.root)
         if todo or last is None or last.recipe_digest != done.recipe_digest:
             _check(job, ledger.ledger(job.root, manifests, job.source_names))
         latest.write_latest(job.root, done)
+        card = publish_corpus(job.root, done)
+        if card is not None:
+            job.log.say(f"corpus: its card is {card}", "card", path=card)
     return done
+
+
+def _so_far(job: Job) -> Latest:
+    found = {stage.name: job.committed(stage.name) for stage in job.stages.order}
+    done = {name: manifest for name, manifest in found.items() if manifest is not None}
+    return Latest(job.recipe_digest, job.inputs.digest, done, job.recipe.name)
 
 
 def _say_missing(job: Job) -> None:
@@ -169,6 +180,7 @@ def _run_step(job: Job, stages: Sequence[str], runner: Runner, plans: Mapping[st
     """Run one job, which may commit several stages in one scan, and tell how far it is by the first."""
     for stage in stages:
         job.log.say(f"{stage}: runs, since {plans[stage].reason}", "stage_start", stage=stage)
+    job.begin()
     watch = watched(job.root, stages[0], items_of(job, stages[0]))
     with Progress(job.log, watch, partial(running_tasks, job.started_spark)) as progress:
         result = runner(job)

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from curation import errors
-from curation.errors import CurationError, InfrastructureError
+from curation.errors import CurationError, InfrastructureError, RecipeError
 from jobs.interrupts import interrupts_held_back
 from jobs.java import ensure_java
 
@@ -63,12 +63,19 @@ _LOCAL = {
 _LIGHT_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
+_MASTER = re.compile(r"local(-cluster)?($|\[)|spark://|yarn$|k8s://")
+
+
 def open_session(master: str | None = None, settings: dict[str, str] | None = None) -> Any:
     """Return the session, with Java found and every setting of `SETTINGS` in force.
 
     `master` defaults to what spark-submit gave, else to all cores of this machine with four attempts a task:
     `local[N]` alone never retries.
     """
+    if master is not None and not _MASTER.match(master):
+        raise RecipeError(
+            f"--master {master}: Spark has no such master; give local[N,4], spark://HOST:PORT, yarn, or k8s://URL"
+        )
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # else spark-submit's JVM is running already
         os.environ["JAVA_HOME"] = str(ensure_java().home)
     import pyspark

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ValidationError
 from curation import storage
 from curation.commits import Manifest
 from curation.errors import IntegrityError
-from curation.latest import Latest, read_latest
+from curation.latest import Latest, read_newest
 from curation.ledger import Entry, ledger
 from curation.lookup import Folder
 from curation.registry import read_registry
@@ -19,6 +19,8 @@ from curation.report.duplicates import Duplicates, duplicates
 from curation.report.funnel import Step, funnel, removals, sources
 from curation.report.mixture import Ingredient, mixture
 from curation.report.quality import quality_card
+from curation.report.timeline import Span, timeline
+from curation.report.training import Training, training
 from curation.shards.blend import Blend
 from curation.shards.sidecar import Shards
 
@@ -43,6 +45,7 @@ class StageFact:
 class Report:
     """The contents of a report; `entries` are the ledger's lines."""
 
+    recipe: str
     recipe_digest: str
     inputs: str
     entries: tuple[Entry, ...]
@@ -59,6 +62,8 @@ class Report:
     contamination: Contamination | None
     duplicates: Duplicates | None
     distributions: Distributions | None
+    training: Training | None
+    timeline: tuple[Span, ...]
 
     @property
     def balanced(self) -> bool:
@@ -80,6 +85,7 @@ class Report:
             for fate in ("drop", "quarantine")
         }
         return {
+            "recipe": self.recipe,
             "recipe_digest": self.recipe_digest,
             "inputs": self.inputs,
             "balanced": self.balanced,
@@ -93,6 +99,8 @@ class Report:
             "contamination": self.contamination.to_json() if self.contamination is not None else None,
             "duplicates": self.duplicates.to_json() if self.duplicates is not None else None,
             "distributions": self.distributions.to_json() if self.distributions is not None else None,
+            "training": self.training.to_json() if self.training is not None else None,
+            "timeline": [span.to_json() for span in self.timeline],
             "stages": [vars(stage) for stage in self.stages],
             "software": dict(self.software),
         }
@@ -105,7 +113,7 @@ def collect(root: str) -> Report:
         RecipeError: the folder holds no finished run.
         IntegrityError: a committed file is missing or changed.
     """
-    latest = read_latest(root)
+    latest = read_newest(root)
     registry = read_registry(root)
     names = {number: name for name, number in registry.numbers.items()}
     entries = tuple(ledger(root, latest.manifests, names))
@@ -114,6 +122,7 @@ def collect(root: str) -> Report:
     shards = _paper(root, folder, "shards.json", Shards)
     blend = _paper(root, folder, "blend.json", Blend)
     return Report(
+        latest.recipe,
         latest.recipe_digest,
         latest.inputs,
         entries,
@@ -127,9 +136,11 @@ def collect(root: str) -> Report:
         folder,
         quality_card(latest.manifests),
         blend.training_tokens if blend is not None else None,
-        contamination(latest.manifests.get("decontaminate")),
+        contamination(root, latest.manifests),
         duplicates(Folder(root, latest.manifests, registry)),
         distributions(root, latest.manifests.get("filter")),
+        training(root, folder),
+        timeline(latest.manifests, entries),
     )
 
 

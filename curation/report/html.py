@@ -3,16 +3,20 @@
 Bars are pictures of numbers that stand beside them in words; nothing is told by colour alone.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from curation import storage
+from curation.reasons import MEANINGS
 from curation.report.contents import Report, collect
 from curation.report.funnel import Size, Step, removals
 from curation.report.numbers import bytes_text, percent, share
 from curation.report.quality import accuracies, people
+from curation.report.timeline import Span
+from curation.report.training import path, place
 
 FILE = "report.html"
 _TOP = 3  # reasons named beside a stage or a source; the rest stands in the table of reasons
@@ -66,6 +70,9 @@ def _view(report: Report) -> dict[str, Any]:
         "sources": [
             (name, {s.stage: s for s in steps}, _all_reasons(steps)) for name, steps in report.by_source.items()
         ],
+        "timeline": _timeline(report.timeline),
+        "meanings": MEANINGS,
+        "in_paper": any(row.weight_in_paper for row in report.mixture),
         "mixture": [(row, [Bar(value / scale) for value in _shares(row)]) for row in report.mixture],
         "reasons": _summed(drops),
         "drops": drops,
@@ -78,7 +85,16 @@ def _view(report: Report) -> dict[str, Any]:
         "card": report.quality,
         "curve": [(at, chance, Bar(chance)) for at, chance in report.duplicates.curve] if report.duplicates else [],
         "share": share,
+        "training": report.training,
+        "path": path,
+        "place": place,
     }
+
+
+def _timeline(spans: Sequence[Span]) -> list[tuple[Span, float, float]]:
+    """Return each span with its place and width on the axis of all, in thousandths."""
+    whole = max((span.offset + span.seconds for span in spans), default=0) or 1
+    return [(span, span.offset * 1000 / whole, max(2.0, span.seconds * 1000 / whole)) for span in spans]
 
 
 def _funnel_bar(step: Step) -> Bar:

@@ -10,6 +10,25 @@ from curation.report.numbers import share
 from curation.shards.blend import Blend
 from curation.shards.sidecar import Shards
 
+# MT-NLG's Table 2 (Smith et al. 2022, arXiv 2201.11990), by the names that recipes/mt_nlg.toml gives its sources.
+TABLE_2 = {
+    "books3": 0.14336,
+    "pg-19": 0.00873,
+    "bookcorpus2": 0.01007,
+    "wikipedia": 0.04771,
+    "arxiv": 0.01359,
+    "pubmed-abstracts": 0.02897,
+    "nih-exporter": 0.00208,
+    "stack-exchange": 0.05689,
+    "github": 0.01588,
+    "openwebtext2": 0.19336,
+    "realnews": 0.08962,
+    "cc-stories": 0.00859,
+    "pile-cc": 0.09446,
+    "cc-2021-04": 0.15652,
+    "cc-2020-50": 0.13017,
+}
+
 
 @dataclass(frozen=True)
 class Ingredient:
@@ -30,7 +49,12 @@ class Ingredient:
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
-        return asdict(self)
+        return {**asdict(self), "weight_in_paper": self.weight_in_paper}
+
+    @property
+    def weight_in_paper(self) -> float | None:
+        """Its weight in MT-NLG's Table 2, if it stands there."""
+        return TABLE_2.get(self.source)
 
 
 def mixture(

@@ -31,6 +31,7 @@ from schemas.tables import LAYOUT
 _COLUMNS = ["label", "held_out", "origin_held_out", *LAYOUT]
 _ALPHAS = (1, 3, 9)  # the paper's is 3, GPT-3's 9
 _TOP_WORDS = 20
+_HALF_PPM = 500_000
 
 
 def describe(
@@ -72,16 +73,38 @@ def human(model: quality.Model, lines: bytes, origin: str) -> dict[str, Any]:
     scores = {"model": model.score(texts).to_numpy(), "gopher": _gopher(measured)}
     numbers = scores | {name: measured[name].to_numpy() for name in measured.schema.names}
     quarters = rates.quartiles(measured["words"].to_numpy())
+    areas = {name: rates.auc(column, positive) for name, column in numbers.items()}
     return {
         "documents": len(texts),
         "kept_by_people": int(positive.sum()),
-        "auc": {name: rates.auc(column, positive) for name, column in numbers.items()},
+        "meaning": meaning(areas),
+        "auc": areas,
         "auc_by_length_quartile": {
             name: [rates.auc(column[rows], positive[rows]) for rows in quarters] for name, column in numbers.items()
         },
         "words_by_length_quartile": [_median(measured["words"].to_numpy()[rows]) for rows in quarters],
         "pareto": [_pareto(scores["model"], positive, alpha) for alpha in _ALPHAS],
     }
+
+
+def meaning(areas: Mapping[str, Mapping[str, int] | None]) -> str:
+    """Say what the agreement with people means for choosing alpha."""
+    score, words = areas["model"], areas["words"]
+    if score is None or words is None:
+        return "Too few texts of either label: nothing says what an alpha does to good and poor texts."
+    if score["low_ppm"] <= _HALF_PPM <= score["high_ppm"]:
+        return (
+            "The score is no better than a coin, so the Pareto filter removes good and poor texts alike, the more the "
+            "larger alpha is. Leave it out, and let length and signals judge."
+        )
+    if score["high_ppm"] < _HALF_PPM:
+        return "People keep what the score calls poor: leave the Pareto filter out, and choose other positives."
+    if words["auc_ppm"] > score["auc_ppm"]:
+        return (
+            "The score tells something, and word count alone tells more: raise min_words and set limits to signals "
+            "first, and choose the smallest alpha that gives the tokens wanted."
+        )
+    return "The score tells more than word count: choose alpha by what it keeps of the good texts and of the poor ones."
 
 
 def _pareto(score_ppm: rates.Numbers, positive: rates.Bools, alpha: int) -> dict[str, int | None]:

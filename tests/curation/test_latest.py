@@ -1,11 +1,15 @@
 """latest.json: it leads to the last run's manifests, and its loss is no damage."""
 
+from pathlib import Path
+
 import pytest
 
 from curation import storage
 from curation.commits import Commit, Manifest, put_commit, put_manifest
 from curation.errors import IntegrityError, RecipeError
-from curation.latest import Latest, read_latest, write_latest
+from curation.explain import explain
+from curation.latest import Latest, read_latest, read_newest, write_latest, write_unfinished
+from tests.workfolder import make_work_folder
 
 
 @pytest.fixture
@@ -35,3 +39,18 @@ def test_a_manifest_that_is_gone_is_named(root, last):
     storage.delete(storage.join(root, path))
     with pytest.raises(IntegrityError, match=f"{path}: ingest has no manifest there"):
         read_latest(root)
+
+
+def test_what_a_first_run_has_done_so_far_is_read_until_it_has_finished(tmp_path):
+    work = make_work_folder(tmp_path)
+    whole = read_latest(work.root)
+    begun = Latest(whole.recipe_digest, whole.inputs, {"ingest": whole.manifests["ingest"]})
+    Path(work.root, "latest.json").unlink()
+    write_unfinished(work.root, begun)
+    assert list(read_newest(work.root).manifests) == ["ingest"]
+    assert [story.steps[-1].stage for story in explain(work.root, str(work.web[3]))] == ["ingest"]
+    with pytest.raises(RecipeError):
+        read_latest(work.root)
+    write_latest(work.root, whole)
+    assert read_newest(work.root).manifests == whole.manifests
+    assert not Path(work.root, "unfinished.json").exists()

@@ -51,6 +51,10 @@ def test_what_is_wrong_with_the_machine_is_no_records_fault(error):
         guarded(failing(error), RECORD)
 
 
+def worst(source):
+    return [(f"{source}/a.jsonl", 25), (f"{source}/b.jsonl", 5)]
+
+
 @pytest.mark.parametrize(
     ("bad", "units", "stops"),
     [
@@ -63,16 +67,21 @@ def test_what_is_wrong_with_the_machine_is_no_records_fault(error):
 )
 def test_a_budget_holds_from_a_thousand_units_on(bad, units, stops):
     if not stops:
-        check_budgets({"web": (bad, units)}, {"web": 0.01})
+        check_budgets({"web": (bad, units)}, {"web": 0.01}, worst)
         return
     with pytest.raises(DataBudgetError, match=r"web: .* units quarantined = .*, the budget is 1\.00%"):
-        check_budgets({"web": (bad, units)}, {"web": 0.01})
+        check_budgets({"web": (bad, units)}, {"web": 0.01}, worst)
 
 
 def test_every_source_over_its_budget_is_named_and_no_other():
     counts = {"web": (100, 1000), "wiki": (5, 1000), "books": (30, 1000)}
     with pytest.raises(DataBudgetError) as caught:
-        check_budgets(counts, {"web": 0.05, "wiki": 0.01, "books": 0.02})
+        check_budgets(counts, {"web": 0.05, "wiki": 0.01, "books": 0.02}, worst)
     assert "web: 100 of 1,000 units quarantined = 10.00%" in str(caught.value)
     assert "books: 30 of 1,000" in str(caught.value)
     assert "wiki" not in str(caught.value)
+
+
+def test_the_files_with_most_of_it_are_named():
+    with pytest.raises(DataBudgetError, match=r"most of them in web/a\.jsonl \(25\), web/b\.jsonl \(5\)"):
+        check_budgets({"web": (30, 1000)}, {"web": 0.01}, worst)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from curation.errors import DataBudgetError, InfrastructureError, IntegrityError
 from curation.estimate import Corpus
 from curation.explain import explain, marks_of
 from curation.latest import read_latest
+from curation.ledger import Count
 from curation.report import collect
 from jobs import cli, demo, doctor, pipeline, readback, shown
 from jobs.cli import main
@@ -74,9 +76,9 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
         "init": sorted([*common, "--output"]),
         "plan": sorted([*run, "--count-cuts"]),
         "run": run,
-        "demo": sorted([*common, "--log", "--master", "--update-digests", "--work"]),
+        "demo": sorted([*common, "--log", "--master", "--train", "--update-digests", "--work"]),
         "verify": sorted([*common, "--contamination", "--sample"]),
-        "contamination": sorted([*common, "--example", "--task"]),
+        "contamination": sorted([*common, "--example", "--examples", "--task"]),
         "ledger": common,
         "explain": sorted([*common, "--text"]),
         "duplicates": common,
@@ -86,6 +88,7 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
         "sample": sorted([*common, "--signal", "--source", "--threshold", "-n"]),
         "trace": sorted([*common, *order, "--batch", "--blend"]),
         "doctor": sorted([*common, "--master", "--spark", "--work"]),
+        "train": ["--help", "-h"],
         "clean": sorted([*common, "--dry-run", "--keep"]),
     }
 
@@ -282,13 +285,24 @@ def test_run_prints_the_funnel_and_how_to_read_the_corpus(
 
 
 def test_the_snippets_read_the_corpus(work: WorkFolder) -> None:
-    documents, tokens, megatron = readback.snippets(work.root, collect(work.root))
+    documents, datasets, duckdb, tokens, megatron = readback.snippets(work.root, collect(work.root))
     for program, told in ((documents, "6 [{'source': 'wiki'"), (tokens, "3 uint16 [")):
         done = subprocess.run(
             [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
         )
         assert done.stdout.startswith(told)
-    compile(megatron, "snippet", "exec")
+    for program in (datasets, duckdb, megatron):
+        compile(program, "snippet", "exec")
+
+
+def test_an_empty_corpus_is_warned_of_and_has_nothing_to_read_back(work: WorkFolder) -> None:
+    report = collect(work.root)
+    nothing = replace(report.total[-1], out=Count(0, 0))
+    [told] = [readback.snippets(work.root, replace(report, total=(nothing,)))]
+    assert told == [
+        "# Nothing was kept, so there is nothing to read back. What went where, and why:",
+        f"curate ledger {work.root}",
+    ]
 
 
 @pytest.mark.parametrize("error", [RecipeError, DataBudgetError, IntegrityError, InfrastructureError])

@@ -1,14 +1,16 @@
 """A job: what the command line describes is found, planned without Spark, and refused where it cannot be."""
 
 import argparse
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from curation import storage
-from curation.errors import IntegrityError, RecipeError
-from jobs import pipeline
+from curation.errors import InfrastructureError, IntegrityError, RecipeError
+from jobs import lock, pipeline, spark
 from jobs.job import Job, add_run_arguments, open_job
 
 RECIPE = """
@@ -67,3 +69,29 @@ def test_an_input_that_changed_between_runs_stops_the_second(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": "other"}')
     with pytest.raises(IntegrityError, match=r"a\.jsonl changed"):
         opened(tmp_path, work)
+
+
+def test_a_folder_that_cannot_be_written_is_named() -> None:
+    told = "/proc/nothing: nothing can be written there; give --work"
+    with pytest.raises(InfrastructureError, match=told), lock.run_lock("/proc/nothing", print):
+        pass
+
+
+@pytest.mark.parametrize("master", ["foo", "localhost", "http://x:7077"])
+def test_a_master_that_spark_does_not_know_is_refused_before_java_starts(master: str) -> None:
+    with pytest.raises(RecipeError, match=rf"--master {master}: Spark has no such master; give local"):
+        spark.open_session(master)
+
+
+def test_a_full_disk_is_told_as_one_and_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "link", full)
+    with pytest.raises(InfrastructureError, match=r"the disk is full.*make room"):
+        storage.put_if_absent(str(tmp_path / "a.json"), b"{}")
+
+
+def test_an_input_root_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match=r"--input \S+/nowhere: there is no such folder"):
+        opened(tmp_path, str(tmp_path / "work"), "--input", str(tmp_path / "nowhere"))

@@ -83,6 +83,26 @@ def test_people_are_compared_with_the_score_and_every_signal(model: quality.Mode
     assert found["pareto"][1]["kept_of_poor_ppm"] == pytest.approx(125_000, abs=10_000)  # 2 ** -3 of the worst
 
 
+def area(low: float, high: float) -> dict[str, int]:
+    return {"auc_ppm": int((low + high) * 5e5), "low_ppm": int(low * 1e6), "high_ppm": int(high * 1e6)}
+
+
+@pytest.mark.parametrize(
+    ("score", "words", "said"),
+    [
+        (area(0.45, 0.55), area(0.7, 0.8), "no better than a coin"),
+        (area(0.3, 0.4), area(0.7, 0.8), "leave the Pareto filter out"),
+        (area(0.55, 0.65), area(0.7, 0.8), "word count alone tells more"),
+        (area(0.8, 0.9), area(0.7, 0.8), "tells more than word count"),
+        (None, None, "Too few"),
+    ],
+)
+def test_the_card_says_what_agreement_with_people_means_for_alpha(
+    score: dict[str, int] | None, words: dict[str, int] | None, said: str
+) -> None:
+    assert said in card.meaning({"model": score, "words": words})
+
+
 @pytest.mark.parametrize(
     "line", ["no json", "[]", '{"text": "a"}', '{"text": 1, "label": 1}', '{"text": "", "label": 2}']
 )
