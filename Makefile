@@ -8,7 +8,7 @@
 #   make test         the trainer's as well; installs torch
 #   make test-faults  what a killed, starved or damaged run leaves behind; about ten minutes
 #   make chaos        kills the demo fifty times and resumes it; KILLS=6 for a look, CORPUS=small for a quick one
-#   make test-cluster a Spark cluster of its own on this machine
+#   make test-cluster all stages by spark-submit, and on the oldest Spark
 #   make lint         style, types, the Dockerfile
 #   make image        the container image (DOCKER=podman or buildah works too)
 #   make clean        what the targets above made

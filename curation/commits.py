@@ -147,6 +147,7 @@ def put_manifest(root: str, manifest: Manifest) -> Manifest:
         "bytes": sum(part.bytes for part in manifest.parts()),
         "commits": entries,
         "notes": dict(manifest.notes),
+        "notes_digest": value_digest(dict(manifest.notes)),
     }
     url = storage.join(root, manifest.path)
     standing = storage.put_if_absent(url, json.dumps(body, sort_keys=True, indent=1).encode())
@@ -178,7 +179,15 @@ def load_manifest(root: str, path: str) -> Manifest:
         is_whole = (manifest.digest, manifest.path) == (body["digest"], path)
     if not is_whole:
         raise IntegrityError(f"{path}: the digest does not fit the commits it lists; run `curate verify`")
+    if not notes_fit(body):
+        raise IntegrityError(f"{path}: its notes changed; restore it, or remove it and run again, which makes it anew")
     return manifest
+
+
+def notes_fit(body: Mapping[str, Any]) -> bool:
+    """Return whether the notes of a manifest's plain data are those it was put with, as far as it says."""
+    stated = body.get("notes_digest")
+    return stated is None or stated == value_digest(body["notes"])
 
 
 def commit_from_json(value: Mapping[str, Any]) -> Commit:

@@ -67,6 +67,7 @@ class ManifestPaper(_Paper):
     bytes: int = Field(ge=0)
     commits: tuple[ListedCommit, ...]
     notes: dict[str, Any] = Field(description="version, parameters, libraries, keys of the inputs, Spark's settings")
+    notes_digest: str | None = Field(default=None, description="of the notes; manifests of the first release have none")
 
 
 class LatestStage(_Paper):

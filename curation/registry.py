@@ -167,6 +167,8 @@ def read_registry(root: str) -> Registry:
             table = _read_page(storage.read_bytes(storage.join(root, "registry", name)))
             files += [InputFile(*row) for row in zip(*(column.to_pylist() for column in table.columns), strict=True)]
             numbers |= json.loads(table.schema.metadata[b"sources"])
+            if table.schema.metadata.get(b"digest", _digest(table)) != _digest(table):
+                raise ValueError("its rows are not those that were registered")
             if name != _page_name(page) or [file.file for file in files] != list(range(len(files))):
                 raise ValueError("a page is missing or out of place")
     return Registry(tuple(files), numbers, len(names))
@@ -188,11 +190,17 @@ def _page_name(number: int) -> str:
 
 def _page(files: Sequence[InputFile], numbers: Mapping[str, int]) -> bytes:
     columns = [pa.array([getattr(file, f.name) for file in files], f.type) for f in REGISTRY]
-    schema = REGISTRY.with_metadata({"sources": canonical_json(dict(numbers))})
+    table = pa.Table.from_arrays(columns, schema=REGISTRY.with_metadata({"sources": canonical_json(dict(numbers))}))
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), "digest": _digest(table)})
     buffer = io.BytesIO()
-    table = pa.Table.from_arrays(columns, schema=schema)
     pq.write_table(table, buffer, compression="zstd", write_page_checksum=True)
     return buffer.getvalue()
+
+
+def _digest(table: pa.Table) -> bytes:
+    """Return the digest of a page's rows and of the sources it numbers."""
+    sources = json.loads(table.schema.metadata[b"sources"])
+    return value_digest([table.to_pylist(), sources]).encode()
 
 
 def _read_page(data: bytes) -> pa.Table:

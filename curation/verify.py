@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from curation import latest, storage
-from curation.commits import Commit, Manifest, commit_from_json
+from curation.commits import Commit, Manifest, commit_from_json, notes_fit
 from curation.errors import IntegrityError, RecipeError
 from curation.ledger import ledger
 from curation.pair_check import check_published
@@ -116,7 +116,7 @@ def _read_stage(root: str, name: str, about: Mapping[str, Any]) -> _Stage:
     except FileNotFoundError:
         return nothing((f"{path}: the manifest is missing",))
     except _DAMAGED:
-        return nothing((f"{path}: the manifest is damaged",))
+        return nothing((f"{path}: the manifest is damaged; remove it and run again, which makes it from its commits",))
     with ThreadPoolExecutor(THREADS) as pool:
         found = list(pool.map(lambda entry: _read_commit(root, *entry), wanted))
     commits = tuple(commit for commit in found if isinstance(commit, Commit))
@@ -152,6 +152,8 @@ def _manifest_problems(
     for field, value in counted.items():
         if body.get(field) != value:
             yield f"{path}: {field} is {body.get(field)}, its commits say {value}"
+    if not notes_fit(body):
+        yield f"{path}: its notes are not those it was put with"
     if about.get("key") != manifest.key or manifest.path != path:
         yield f"{path}: its key and inputs are not those it is listed under in {latest.NAME}"
     if about.get("files") != sorted({part.file for part in parts}):

@@ -172,6 +172,20 @@ def test_a_damaged_manifest_is_named(root, manifest, old, new):
         load_manifest(root, manifest.path)
 
 
+def test_changed_notes_are_found_out(root, manifest):
+    put_manifest(root, manifest)
+    damage(root, manifest.path, '"version": 1', '"version": 2')
+    with pytest.raises(IntegrityError, match="its notes changed"):
+        load_manifest(root, manifest.path)
+
+
+def test_a_manifest_of_the_first_release_has_no_digest_of_its_notes(root, manifest):
+    """AT-22."""
+    put_manifest(root, manifest)
+    damage(root, manifest.path, '"notes_digest"', '"other"')
+    assert load_manifest(root, manifest.path) == manifest
+
+
 def test_putting_a_manifest_where_a_damaged_one_stands_names_it(root, manifest):
     put_manifest(root, manifest)
     damage(root, manifest.path, "{", "[")

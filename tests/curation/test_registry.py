@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -168,6 +169,17 @@ def test_of_two_runs_that_find_other_files_at_once_one_registers_and_one_is_told
     assert told[0] == ""
     assert "run the same command again" in told[1]
     assert list(numbers(read_registry(root)).values()) == [0]
+
+
+def test_a_register_whose_rows_were_changed_with_their_checksums_is_named(tmp_path):
+    root = str(tmp_path)
+    write_generation(root, read_registry(root), grow(read_registry(root), "web/a")[0])
+    page = tmp_path / "registry/00000.parquet"
+    table = pq.read_table(page)
+    changed = table.set_column(table.schema.get_field_index("bytes"), table.schema.field("bytes"), [[12345]])
+    pq.write_table(changed, page, write_page_checksum=True)
+    with pytest.raises(IntegrityError, match=r"registry/00000.parquet: the register is damaged"):
+        read_registry(root)
 
 
 @pytest.mark.parametrize("spoil", ["flip", "lose", "swap"])

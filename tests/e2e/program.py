@@ -31,7 +31,7 @@ def start(
 
 def digests_of(process: subprocess.Popen[bytes]) -> dict[str, str]:
     """Wait for a run and return its digests."""
-    output, _ = process.communicate(timeout=300)
+    output, _ = process.communicate(timeout=540)
     assert process.returncode == 0
     found: dict[str, str] = json.loads(output)
     return found

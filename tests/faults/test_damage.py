@@ -69,22 +69,19 @@ def test_attempts_left_behind_are_never_read_and_can_be_cleaned(finished: Finish
     """Stale parts, half files and dead locks of killed runs, beside a run that does not know of them."""
     write_corpus(tmp_path)
     recipe, work = write_recipe(tmp_path), tmp_path / "work"
-    for stage, table in (
-        ("ingest", "documents"),
-        ("signals", "signals"),
-        ("filter", "verdicts"),
-        ("assemble", "corpus"),
-    ):
-        stale = write_part(str(work), stage, table, "0000-00000000-0000", [rows(table, {"doc_id": 1})])
-        Path(f"{work / stale.file}.{'a' * 32}.part").write_bytes(b"half")
+    tables = {"ingest": "documents", "signals": "signals", "filter": "verdicts", "assemble": "corpus"}
+    planted = set()
+    for stage, table in tables.items():
+        stale = write_part(str(work), stage, table, "0000-00000000-0000", [rows(table, {"doc_id": 1})]).file
+        planted |= {stale, f"{stale}.{'a' * 32}.part"}
+        (work / f"{stale}.{'a' * 32}.part").write_bytes(b"half")
     (work / "locks").mkdir()
     (work / "locks/dead.json").write_text(json.dumps({"host": "gone", "pid": 1, "started": "2020-01-01T00:00:00Z"}))
     assert digests(run(recipe, work)) == digests(finished.latest)
     (work / "locks/dead.json").unlink()
-    before = {part.file for manifest in finished.latest.manifests.values() for part in manifest.parts()}
-    assert before
     gone = leftovers(str(work))
-    assert sorted(left.kind for left in gone) == ["attempt"] * 8
+    assert {left.kind for left in gone} == {"attempt"}
+    assert {left.path for left in gone} >= planted  # and parts without rows, which a judge writes and does not commit
     remove(str(work), gone)
     assert leftovers(str(work)) == []
     assert verify(str(work)).ok

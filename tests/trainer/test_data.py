@@ -20,6 +20,7 @@ def test_the_processes_of_a_batch_read_each_of_its_rows_once():
 
 @pytest.mark.parametrize(("micro", "data"), [(1, 4), (2, 2), (4, 1), (1, 8)])
 def test_a_step_of_all_microbatches_is_the_same_rows_for_every_division(micro, data):
+    """AT-25."""
     shares = [share(0, 16, micro, data, rank) for rank in range(data)]
     together = np.stack(shares).reshape(data, -1, micro).transpose(1, 0, 2).ravel()
     assert together.tolist() == list(range(16))
