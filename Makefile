@@ -2,6 +2,8 @@
 # package index. pip's own settings (PIP_INDEX_URL, PIP_FIND_LINKS, PIP_CERT, pip.conf, …) are honoured.
 #
 #   make demo         fifteen small real sources -> a curated, verified corpus in build/demo/work
+#   make demo-train   the same, then a minute of training on its shards; installs torch
+#   make gpu-check    training on one or two GPUs of this machine, for whoever has them
 #   make test-core    all tests but the trainer's; needs no torch
 #   make test         the trainer's as well; installs torch
 #   make test-faults  what a killed, starved or damaged run leaves behind; about ten minutes
@@ -26,10 +28,16 @@ INSTALL = $(BIN)/python -m pip install --no-input --disable-pip-version-check --
 # An environment whose Python was upgraded away is made anew. This must happen before make looks at the stamps below.
 $(shell $(BIN)/python -c '' 2>/dev/null || rm -f $(BIN)/python .venv/.installed-*)
 
-.PHONY: demo test test-core test-faults test-cluster lint image clean java
+.PHONY: demo demo-train gpu-check test test-core test-faults test-cluster lint image clean java
 
 demo: .venv/.installed-base java
 	$(BIN)/curate demo --work build/demo/work
+
+demo-train: .venv/.installed-train java
+	$(BIN)/curate demo --work build/demo/work --train
+
+gpu-check: .venv/.installed-train
+	$(BIN)/python -m benchmarks.gpu_check
 
 test-core: .venv/.installed-dev java
 	$(BIN)/python -m pytest $(APART) --ignore=tests/trainer $(ARGS)
@@ -43,7 +51,8 @@ test-faults: .venv/.installed-dev java
 test-cluster: .venv/.installed-dev java
 	$(BIN)/python -m pytest tests/cluster $(ARGS)
 
-lint: .venv/.installed-dev
+# mypy looks into torch, too: without it the trainer's types mean nothing.
+lint: .venv/.installed-train
 	$(BIN)/python -m ruff check
 	$(BIN)/python -m ruff format --check
 	$(BIN)/python -m mypy $(PACKAGES)

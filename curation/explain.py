@@ -1,6 +1,7 @@
 """What became of one document, and why: every stage it met, with the numbers that decided, to the tokens it became.
 
-Nothing is computed anew. Each step is a committed row, and says in which manifest it stands.
+Each step is a committed row, and says in which manifest it stands. Only marks are looked for anew:
+signals count them, and their offsets follow from the text as ingest committed it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -91,6 +92,13 @@ def text_of(root: str, story: Explanation) -> str | None:
     if story.shard is None or story.doc_id is None:
         return None
     return str(rows_of(root, story.shard.part, story.doc_id, ["text"])[0]["text"])
+
+
+def marks_of(text: str | None) -> list[Row]:
+    """Return the links, addresses, phone numbers and keys of a text by shape: kind, start and end, bytes of UTF-8."""
+    from curation.text.marks import find  # loads the compiler, which other commands need not wait for
+
+    return find(text).to_pylist() if text else []
 
 
 def evidence(step: Step) -> str:

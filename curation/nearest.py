@@ -7,7 +7,7 @@ from difflib import get_close_matches
 
 from curation.errors import RecipeError
 from curation.lookup import Folder
-from curation.parts import read_batches
+from curation.parts import read_batches, read_table
 from schemas.tables import SIGNAL_FIELDS
 
 _COLUMNS = ("language_ppm", *(field.name for field in SIGNAL_FIELDS))
@@ -21,6 +21,41 @@ class Near:
     source: str
     locator: str
     value: int
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A threshold that a source's profile set in the last run."""
+
+    source: str
+    column: str
+    number: int
+    is_minimum: bool
+
+    @property
+    def last_below(self) -> int:
+        """The largest number on the lower side of it: a document that has the limit itself passes."""
+        return self.number - 1 if self.is_minimum else self.number
+
+
+def limits(folder: Folder, column: str | None = None, source: str | None = None) -> list[Limit]:
+    """Return every threshold of the last run's profiles, of one column or source where one is given.
+
+    Raises:
+        RecipeError: there is none.
+    """
+    manifest = folder.manifests.get("filter")
+    rows = [
+        (part.facts["source"], row["column"], row[name], name == "minimum")
+        for part in (manifest.parts("histograms") if manifest is not None else [])
+        for row in read_table(folder.root, part, ["column", "minimum", "maximum"]).to_pylist()
+        for name in ("minimum", "maximum")
+        if row[name] is not None and column in (None, row["column"]) and source in (None, part.facts["source"])
+    ]
+    if not rows:
+        of = " ".join(filter(None, (source and f"of source {source}", column and f"on {column}")))
+        raise RecipeError(f"the last run of {folder.root} has no threshold {of}: give --signal and --threshold".strip())
+    return [Limit(*row) for row in dict.fromkeys(rows)]
 
 
 def nearest(folder: Folder, column: str, threshold: int, count: int, source: str | None = None) -> list[list[Near]]:

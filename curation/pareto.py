@@ -56,6 +56,24 @@ def pareto_keeps(score_ppm: npt.ArrayLike, alpha: float, coins: npt.ArrayLike) -
     return coin_billionths(coins) < keep_billionths(score_ppm, alpha)
 
 
+def observe(score_ppm: npt.ArrayLike, kept: npt.ArrayLike, alpha: float) -> dict[str, int]:
+    """Return what the filter was expected to keep of documents and what it kept, as sums that add up over shards.
+
+    Returns:
+        judged and kept: numbers of documents. expected_billionths: the sum of their keep probabilities p.
+        variance_billionths: the sum of p (1 - p), of which the standard error is the root; each p (1 - p) rounded down.
+    """
+    keeps = keep_billionths(score_ppm, alpha)
+    variance = keeps * (PER_BILLION - keeps) // PER_BILLION
+    kept_rows = np.asarray(kept, bool)
+    return {
+        "judged": len(kept_rows),
+        "kept": int(kept_rows.sum()),
+        "expected_billionths": int(keeps.sum()),
+        "variance_billionths": int(variance.sum()),
+    }
+
+
 def solve_alpha(tokens: npt.ArrayLike, goal_tokens: float) -> float:
     """Return the alpha, in ten-thousandths, whose expected kept tokens come nearest to the goal from above.
 

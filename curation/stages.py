@@ -23,7 +23,7 @@ _LIBRARIES = {
     "quality_model": ("fasttext-numpy2", "pycld2", "numpy"),
     "quality": ("fasttext-numpy2",),
 }
-_UNICODE = {"ingest", "signals", "quality_model", "matches"}  # stages that ask Python about characters
+_UNICODE = {"ingest", "signals", "quality_model", "quality", "matches"}  # stages that ask Python about characters
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
             "rules": _drawing_rules(recipe),
             "language": _language_parameters(recipe, assets),
         }
-        stages += [Stage("quality_model", 2, trained, parameters), Stage("quality", 1, ("ingest", "quality_model"))]
+        stages += [Stage("quality_model", 3, trained, parameters), Stage("quality", 2, ("ingest", "quality_model"))]
         judged.append("quality")
     if recipe.dedup is not None:
         signature = recipe.dedup.model_dump(include={"shingle", "bands", "rows", "seed"})
@@ -158,7 +158,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
         benchmarks = [[_plain(benchmark), assets[benchmark.path]] for benchmark in recipe.decontamination.benchmarks]
         index = recipe.decontamination.model_dump(include=recipe.decontamination.index_fields)
         stages.append(Stage("matches", 3, ("ingest",), {**index, "benchmarks": benchmarks}))
-    stages.append(Stage("filter", 1, tuple(judged), _filter_parameters(recipe, assets)))
+    stages.append(Stage("filter", 2, tuple(judged), _filter_parameters(recipe, assets)))
     kept = "filter"
     if recipe.dedup is not None:
         order = [[source.name, source.role] for source in recipe.source]

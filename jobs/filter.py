@@ -1,7 +1,5 @@
 """filter: judge each document on its numbers by its source's profile, and say which rule it failed first."""
 
-import functools
-import hashlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from curation import commits, storage
+from curation import commits, histograms, storage
 from curation.commits import Manifest
 from curation.errors import RecipeError
 from curation.filtering import Evidence, judge
@@ -20,11 +18,12 @@ from curation.identity import coin, unpack
 from curation.judging import judge_commit, verdict_part
 from curation.latest import read_latest
 from curation.ledger import ledger
-from curation.pareto import expected_tokens, solve_alpha
-from curation.parts import Part, part_from_json, read_table
+from curation.pareto import expected_tokens, observe, solve_alpha
+from curation.parts import Part, part_from_json, read_table, write_part
 from curation.profiles import Pareto, Profile
 from curation.reasons import Drop, Fate
 from curation.recipe import Source
+from curation.removal import removal_names
 from curation.shards_table import Shard
 from jobs.job import Job, run_stage
 from jobs.spark import run_shards
@@ -63,8 +62,32 @@ def run(job: Job) -> Manifest:
         solution |= {"reached_tokens": _reached(tasks, judged, name, solution)}
         job.log.say(f"filter: profile {name}: " + SOLVED.format(**solution))
     parts = [part_from_json(found["part"]) for found in judged]
+    parts += _histograms(job, tasks, judged)
     commit = judge_commit(_STAGE, job.inputs.digest, job.key(_STAGE), parts, shards)
-    return job.finish(_STAGE, [commits.put_commit(job.root, commit)], {"alpha": solved} if solved else {})
+    notes = {"pareto": _pareto(tasks, judged), **({"alpha": solved} if solved else {})}
+    return job.finish(_STAGE, [commits.put_commit(job.root, commit)], notes)
+
+
+def _histograms(job: Job, tasks: Sequence[_Task], judged: Sequence[Any]) -> list[Part]:
+    """Write the sums of what the shards counted, one part a source."""
+    found = []
+    for source in sorted({task.source.name for task in tasks if task.source.role != "reference"}):
+        own = [(task, said) for task, said in zip(tasks, judged, strict=True) if task.source.name == source]
+        batch = histograms.table(source, own[0][0].profile, [count for _, said in own for count in said["histograms"]])
+        facts = {"shard": "", "source": source}
+        found.append(write_part(job.root, _STAGE, "histograms", source, [batch], facts))
+    return found
+
+
+def _pareto(tasks: Sequence[_Task], judged: Sequence[Any]) -> dict[str, dict[str, Any]]:
+    """Return, by source with a Pareto filter: alpha, and what was expected and kept of the documents that met it."""
+    found: dict[str, dict[str, Any]] = {}
+    for task, counts in zip(tasks, judged, strict=True):
+        if counts["pareto"] and task.profile.pareto:
+            own = found.setdefault(task.source.name, {"alpha": task.profile.pareto.solved_alpha})
+            for name, number in counts["pareto"].items():
+                own[name] = own.get(name, 0) + number
+    return found
 
 
 def _to_solve(job: Job, tasks: Sequence[_Task]) -> dict[str, list[_Task]]:
@@ -183,7 +206,20 @@ def _judge(task: _Task) -> Mapping[str, Any]:
     part = verdict_part(task.root, task.shard, _STAGE, {k: _one(v) for k, v in columns.items()})
     kept = pc.equal(_one(columns["fate"]), str(Fate.KEEP))
     kept_bytes = pc.sum(_one(numbers["text_bytes"]).filter(kept)).as_py() or 0
-    return {"part": part.to_json(), "kept_bytes": kept_bytes}
+    return {"part": part.to_json(), "kept_bytes": kept_bytes, **_counted(task, numbers, columns)}
+
+
+def _counted(task: _Task, numbers: pa.Table, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the shard's share of the histograms, and of what the Pareto filter was expected to keep and kept."""
+    if task.source.role == "reference":
+        return {"histograms": [], "pareto": {}}
+    kept = columns["fate"].to_numpy(zero_copy_only=False) == str(Fate.KEEP)
+    scores = _one(read_table(task.root, task.quality, ["quality_ppm"])["quality_ppm"]) if task.quality else None
+    rule, observed = task.profile.pareto, dict[str, int]()
+    if rule and scores is not None:
+        met = kept | (columns["reason"].to_numpy(zero_copy_only=False) == str(Drop.PARETO))
+        observed = observe(scores.to_numpy()[met], kept[met], rule.solved_alpha)
+    return {"histograms": histograms.count(task.profile, numbers, scores, kept), "pareto": observed}
 
 
 def _reference(numbers: pa.Table) -> dict[str, Any]:
@@ -228,25 +264,6 @@ def _removal(task: _Task, about: pa.Table) -> pa.Array:
             for doc_id, url, uri in rows
         ]
     )
-
-
-@functools.lru_cache(maxsize=1)
-def removal_names(url: str, sha256: str) -> frozenset[str]:
-    """Return the lines of a removal list: doc_ids, SOURCE:PATH:RECORD or URLs.
-
-    Worker processes outlive a run, and the list may have grown by the next one: it is known by its content too.
-
-    Raises:
-        RecipeError: it is no UTF-8, or no longer the file that the run began with.
-    """
-    data = storage.read_bytes(url)
-    if hashlib.sha256(data).hexdigest() != sha256:
-        raise RecipeError(f"{url}: the removal list changed during the run; run the same command again")
-    try:
-        lines = data.decode().split("\n")
-    except UnicodeDecodeError:
-        raise RecipeError(f"{url}: the removal list is not UTF-8 text, one name a line") from None
-    return frozenset(line.strip() for line in lines if line.strip())
 
 
 def _one(column: Any) -> Any:

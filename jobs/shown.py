@@ -1,6 +1,6 @@
 """What each command prints for people. What programs read is the `to_json` of the same things."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from curation.clusters import Cluster
@@ -100,8 +100,8 @@ def show_verification(console: Console, found: Verification) -> None:
     console.lines(["", *problems] if problems else ["", console.paint("Everything is as it was committed.", "green")])
 
 
-def show_story(console: Console, story: Explanation) -> None:
-    """Print one document's way: what it is, what was measured, and a line for each stage."""
+def show_story(console: Console, story: Explanation, marks: Sequence[Mapping[str, Any]] = ()) -> None:
+    """Print one document's way: what it is, what was measured, where marks lie in it, and a line for each stage."""
     about = story.about
     console.lines([console.paint(story.locator, "bold")])
     facts = [["doc_id", "none: its source is not known" if story.doc_id is None else str(story.doc_id)]]
@@ -112,9 +112,31 @@ def show_story(console: Console, story: Explanation) -> None:
     facts.append(["size", size if about["text_bytes"] is None else f"{about['text_bytes']:,} bytes of text, {size}"])
     measured = measured_in_words(_measured(story.steps))
     facts += [["measured", "; ".join(measured)]] if measured else []
+    facts += [[kind, where] for kind, where in _marks(marks)]
     console.lines(f"  {line}" for line in columns(facts))
     console.lines([""])
     console.lines(f"  {line}" for line in columns([row for step in story.steps for row in _story_rows(console, step)]))
+
+
+def _marks(marks: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    for kind in dict.fromkeys(mark["kind"] for mark in marks):
+        spans = [f"{mark['start']:,}–{mark['end']:,}" for mark in marks if mark["kind"] == kind]
+        yield kind, f"bytes {_some(spans)}"
+
+
+def show_sides(console: Console, sides: Mapping[str, Any]) -> None:
+    """Print the documents nearest to a threshold, those up to it first."""
+    told = f"{sides['signal']} up to {sides['threshold']:,}", "above"
+    if "bound" in sides:
+        what = f"{sides['source']}: {sides['signal']}"
+        below, from_on = f"{what} below the minimum of {sides['threshold']:,}", "at it or above"
+        told = (
+            (below, from_on)
+            if sides["bound"] == "minimum"
+            else (f"{what} up to the maximum of {sides['threshold']:,}", "above")
+        )
+    for heading, rows in zip(told, (sides["up_to"], sides["above"]), strict=True):
+        console.lines([heading, *(f"{row['value']:>12,}  {row['doc_id']}  {row['locator']}" for row in rows)])
 
 
 def show_origins(console: Console, origins: Sequence[Origin]) -> None:

@@ -263,6 +263,23 @@ CUTS = pa.schema(
     ]
 )
 
+HISTOGRAMS = pa.schema(
+    [
+        _SOURCE,
+        field("column", pa.string(), "column of signals or quality that is counted, or language", "digit_ppm"),
+        field("code", pa.string(), "ISO 639 code where the column is language, else empty", ""),
+        field("first", pa.int64(), "first number of the bin", 25_000),
+        field(
+            "behind", pa.int64(), "number behind the bin's last one; null: the bin has no end", 50_000, nullable=True
+        ),
+        field("documents", pa.int64(), "documents of the source in the bin that the filter received", 40_112),
+        field("kept", pa.int64(), "how many of them the filter kept", 39_870),
+        field("text_bytes", pa.int64(), "bytes of their text", 131_072_000),
+        field("minimum", pa.int64(), "the profile's least number that passes, if it has one", 20_000, nullable=True),
+        field("maximum", pa.int64(), "the profile's largest number that passes, if it has one", 150_000, nullable=True),
+    ]
+)
+
 CORPUS = pa.schema(
     [
         DOC_ID,
@@ -317,6 +334,7 @@ TABLES: dict[str, pa.Schema] = {
     "signatures": SIGNATURES,
     "matches": MATCHES,
     "verdicts": VERDICTS,
+    "histograms": HISTOGRAMS,
     "pairs": PAIRS,
     "cuts": CUTS,
     "corpus": CORPUS,

@@ -14,11 +14,13 @@ from curation.ledger import Entry, ledger
 from curation.lookup import Folder
 from curation.registry import read_registry
 from curation.report.contamination import Contamination, contamination
+from curation.report.distributions import Distributions, distributions
 from curation.report.duplicates import Duplicates, duplicates
 from curation.report.funnel import Step, funnel, removals, sources
 from curation.report.mixture import Ingredient, mixture
 from curation.report.quality import quality_card
 from curation.report.timeline import Span, timeline
+from curation.report.training import Training, training
 from curation.shards.blend import Blend
 from curation.shards.sidecar import Shards
 
@@ -60,6 +62,8 @@ class Report:
     contamination: Contamination | None
     duplicates: Duplicates | None
     timeline: tuple[Span, ...]
+    distributions: Distributions | None
+    training: Training | None
 
     @property
     def balanced(self) -> bool:
@@ -95,6 +99,8 @@ class Report:
             "contamination": self.contamination.to_json() if self.contamination is not None else None,
             "duplicates": self.duplicates.to_json() if self.duplicates is not None else None,
             "timeline": [span.to_json() for span in self.timeline],
+            "distributions": self.distributions.to_json() if self.distributions is not None else None,
+            "training": self.training.to_json() if self.training is not None else None,
             "stages": [vars(stage) for stage in self.stages],
             "software": dict(self.software),
         }
@@ -133,6 +139,8 @@ def collect(root: str) -> Report:
         contamination(latest.manifests.get("decontaminate")),
         duplicates(Folder(root, latest.manifests, registry)),
         timeline(latest.manifests, entries),
+        distributions(root, latest.manifests.get("filter")),
+        training(root, folder),
     )
 
 

@@ -16,6 +16,7 @@ from curation.report.funnel import Size, Step, removals
 from curation.report.numbers import bytes_text, percent, share
 from curation.report.quality import accuracies, people
 from curation.report.timeline import Span
+from curation.report.training import path, place
 
 FILE = "report.html"
 _TOP = 3  # reasons named beside a stage or a source; the rest stands in the table of reasons
@@ -80,8 +81,13 @@ def _view(report: Report) -> dict[str, Any]:
         "people": people(report.quality or {}),
         "problems": [(e.stage, e.source, problem) for e in report.entries for problem in e.problems],
         "duplicates": report.duplicates,
+        "distributions": report.distributions,
+        "card": report.quality,
         "curve": [(at, chance, Bar(chance)) for at, chance in report.duplicates.curve] if report.duplicates else [],
         "share": share,
+        "training": report.training,
+        "path": path,
+        "place": place,
     }
 
 

@@ -33,9 +33,15 @@ def accuracies(card: Mapping[str, Any]) -> list[Line]:
     if "random_tenth" not in card:
         return []
     layout = card["layout_alone_accuracy_ppm"]
+    apart = card["origins_apart"] or {}
     rows = [
         ("random tenth", card["random_tenth"]["accuracy_ppm"], "comparable with the paper's 90.3 %"),
-        ("origins apart", (card["origins_apart"] or {}).get("accuracy_ppm"), _apart_meaning(card["origins_apart"])),
+        ("origins apart", apart.get("accuracy_ppm"), _apart_meaning(card["origins_apart"])),
+        *(
+            (f"origins apart, {name.replace('_', ' ')}", about["accuracy_ppm"], f"of {about['documents']:,} documents")
+            for name, about in apart.items()
+            if name in ("within_english", "lengths_matched")
+        ),
         ("layout alone, random tenth", layout["random_tenth"], "a control that sees line breaks and no word"),
         ("layout alone, origins apart", layout["origins_apart"], "what a useful classifier must beat"),
         ("labels permuted", card["labels_permuted_accuracy_ppm"], "half, or something leaks"),

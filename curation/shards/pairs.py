@@ -78,7 +78,8 @@ def _by_split(task: PairTask, batch: pa.RecordBatch) -> Iterator[tuple[Split, pa
     if held_out.true_count == 0:
         yield "train", batch
         return
-    for split, chosen in (("train", pa.compute.invert(held_out)), ("valid", held_out)):
+    of_split: dict[Split, pa.BooleanArray] = {"train": pa.compute.invert(held_out), "valid": held_out}
+    for split, chosen in of_split.items():
         rows = batch.filter(chosen)
         if rows.num_rows:
             yield split, rows

@@ -65,7 +65,7 @@ class PairWriter:
         """
         lengths = np.diff(documents.offsets) + 1
         self._check(documents, lengths)
-        data = memoryview(self._with_ends(documents)).cast("B")
+        data = self._with_ends(documents).data.cast("B")
         self._sha256_bin.update(data)
         self._bin.write(data)
         self._lengths.frombytes(lengths.astype(np.int32).tobytes())

@@ -10,9 +10,12 @@ from typing import BinaryIO
 from curation.limits import Limits
 from curation.sources import jsonl, text_tree
 from curation.sources.archives import read_archive
-from curation.sources.members import ReadMember
+from curation.sources.compression import Expanded
+from curation.sources.members import ReadMember, read_members
 from curation.sources.options import ReaderOptions
+from curation.sources.tar_members import TarArchive
 from curation.sources.units import Event
+from curation.sources.window import Window
 
 _JSONL_SUFFIXES = (".jsonl", ".json", ".ndjson")
 _COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
@@ -44,3 +47,13 @@ def read_texts(raw: BinaryIO, uri: str, limits: Limits, options: ReaderOptions) 
         return text_tree.read if name.endswith(options.member_suffixes) else None
 
     yield from read_archive(raw, uri, limits, options, choose, choose(uri) or text_tree.read)
+
+
+def read_tar_texts(raw: BinaryIO, uri: str, limits: Limits, options: ReaderOptions) -> Iterator[Event]:
+    """Yield the texts inside a tar in any compression; what is no tar is a bad unit, whatever it may hold.
+
+    Unlike `read_texts` it takes a stream that cannot seek, and a damaged first header for what it is.
+    """
+    archive = TarArchive(Window(Expanded(raw, uri, limits), "stream"), limits)
+    suffixes = options.member_suffixes
+    yield from read_members(archive, lambda name: text_tree.read if name.endswith(suffixes) else None, limits, options)

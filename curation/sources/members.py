@@ -12,9 +12,10 @@ from typing import Any, BinaryIO, Protocol, cast
 
 from curation.limits import Limits
 from curation.sources.options import ReaderOptions
-from curation.sources.units import BadUnit, Event, FileEnd, Record, Skipped, UnitErrorClass
+from curation.sources.units import BadUnit, Dropped, Event, FileEnd, Record, Skipped, UnitErrorClass
 
 _STEP_BYTES = 1 << 16
+_DAMAGE = ("truncated", "bomb")  # errors after which an archive is not what its writer made
 
 ReadMember = Callable[[BinaryIO, str, Limits, ReaderOptions], Iterator[Event]]
 
@@ -89,11 +90,16 @@ def read_members(
         options: for the members' readers.
     """
     ordinal = position = inner_bytes = damaged = 0
+    damage: str | None = None
+    refused = ""  # the member that broke off and is a bad unit already
     for item in archive.items():
         if isinstance(item, Skipped):
             position += item.bytes
             yield item
         elif isinstance(item, Lost):
+            damage = "recovered" if item.error in _DAMAGE or not item.name else damage
+            if item.name == refused and not item.raw_bytes:
+                continue
             yield BadUnit(ordinal, item.name, position, item.raw_bytes, item.error, item.detail, item.sha256)
             position, ordinal = position + item.raw_bytes, ordinal + 1
         else:
@@ -104,12 +110,22 @@ def read_members(
                 elif isinstance(event, Skipped):
                     yield event
                 else:
-                    member = f"{item.name}/{event.member}" if event.member else item.name
-                    yield replace(event, ordinal=ordinal, offset=position + event.offset, member=member)
+                    placed = _placed(event, item.name, ordinal, position, damage)
+                    refused = item.name if isinstance(placed, BadUnit) and placed.error in _DAMAGE else refused
+                    yield placed
                     ordinal += 1
     end = archive.end()
     total = end.bytes - archive.member_bytes + inner_bytes
     yield FileEnd(total, end.file_bytes, "stream", end.compression, end.damaged_regions + damaged)
+
+
+def _placed(
+    unit: Record | BadUnit | Dropped, name: str, ordinal: int, position: int, damage: str | None
+) -> Record | BadUnit | Dropped:
+    """Return a member's unit as one of its archive's; records behind a damaged region say so."""
+    member = f"{name}/{unit.member}" if unit.member else name
+    placed = replace(unit, ordinal=ordinal, offset=position + unit.offset, member=member)
+    return replace(placed, damage=damage) if isinstance(placed, Record) and damage and not placed.damage else placed
 
 
 def _read_member(member: Member, read: ReadMember | None, limits: Limits, options: ReaderOptions) -> Iterator[Event]:

@@ -25,7 +25,6 @@ from curation.sources import (
     pubmed,
     realnews,
     stack_exchange,
-    tar_text,
     text_tree,
     warc,
     wikipedia,
@@ -172,7 +171,7 @@ READERS: Mapping[str, Reader] = MappingProxyType(
             "that of the texts; file trees rarely say",
         ),
         "tar_text": Reader(
-            tar_text.read,
+            archived.read_tar_texts,
             f"tar of text files (v7, GNU and pax headers); {_ANY_COMPRESSION}",
             "member name",
             "links, devices and names that leave their folder are refused; names need not be UTF-8",

@@ -1,7 +1,7 @@
 """The members of a tar archive as streams, in any compression and however damaged; nothing is extracted to disk.
 
-The same headers are believed and the same members refused as in `tar_text`. Coordinates are bytes of the decompressed
-tar stream.
+Links, devices, sparse files and names that leave their folder are refused one by one; a damaged header costs the bytes
+up to the next whole one. Coordinates are bytes of the decompressed tar stream.
 """
 
 import hashlib

@@ -6,7 +6,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from curation.dedup.kernels import has_numba
 
 Int64 = npt.NDArray[np.int64]
 UInt8 = npt.NDArray[np.uint8]
@@ -27,8 +28,17 @@ def compiled(function: _F) -> _F:
 
     The kept code of a function does not notice that a function it calls in another module has changed, so a kernel
     calls none but those of its own module and of this one, which stay as they are.
+
+    Without numba the interpreter runs the same lines to the same numbers, two hundred times slower.
     """
-    return cast(_F, njit(cache=True, nogil=True)(function))
+    if not has_numba():
+        return np.errstate(over="ignore")(function)  # hashes are meant to wrap
+    from numba import njit
+
+    try:
+        return cast(_F, njit(cache=True, nogil=True)(function))
+    except RuntimeError:  # no folder can hold the machine code: each process compiles for itself
+        return cast(_F, njit(nogil=True)(function))
 
 
 @cache

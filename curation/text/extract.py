@@ -2,8 +2,7 @@
 
 The extractors are other people's; here they are called in one way, with the settings whose quality we measured. Those
 that take long to import are imported when they are asked for, since every task's sandbox starts anew.
-Measured on 180 pages with must-have and must-not-have snippets: trafilatura F1 0.925 at 74 pages per CPU-second, its
-fast mode 0.915 at 110, resiliparse's main content 0.867 at 900.
+`docs/sources.md` has the measurements.
 """
 
 import re
@@ -117,7 +116,9 @@ def _justext(html: str, language: str) -> str:
 
 
 def _resiliparse(html: str, language: str) -> str:
-    return extract_plain_text(html, main_content=True, links=False, form_fields=False, comments=False)
+    return extract_plain_text(
+        html, main_content=True, links=False, form_fields=False, comments=False, alt_texts=False, post_meta=False
+    )
 
 
 def _trafilatura(html: str, language: str) -> str:

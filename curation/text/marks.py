@@ -13,33 +13,26 @@
 These are shapes, not proofs: an address may belong to nobody. What lies inside a link is part of the link alone.
 """
 
-from functools import cache
-
 import numpy as np
 import pyarrow as pa
 
 from curation.text.compiled import Int64, UInt8, compiled
+from curation.text.mark_signs import (
+    DIGIT,
+    HEX,
+    KEY_SIGN,
+    LETTER,
+    LINK_END,
+    LOCAL,
+    TRIGGER,
+    classes_of_bytes,
+    key_bytes,
+    key_shapes,
+)
 
 LINK, EMAIL, IP, PHONE, KEY = range(5)
 KINDS = ("link", "email", "ip", "phone", "key")
 LINK_BYTES = 5  # column behind the counts of the kinds
-_KEYS = (  # prefix, least and most signs [A-Za-z0-9_-] behind it
-    (b"AKIA", 16, 16),
-    (b"ASIA", 16, 16),
-    (b"AIza", 35, 35),
-    (b"ghp_", 36, 251),
-    (b"gho_", 36, 251),
-    (b"github_pat_", 22, 255),
-    (b"sk-", 32, 255),
-    (b"xoxb-", 20, 255),
-    (b"xoxp-", 20, 255),
-    (b"-----BEGIN PRIVATE KEY", 5, 5),
-    (b"-----BEGIN RSA PRIVATE KEY", 5, 5),
-    (b"-----BEGIN OPENSSH PRIVATE KEY", 5, 5),
-    (b"-----BEGIN EC PRIVATE KEY", 5, 5),
-)
-
-_DIGIT, _LETTER, _HEX, _LOCAL, _KEY_SIGN, _LINK_END, _TRIGGER = 1, 2, 4, 8, 16, 32, 64
 _TRAILING = tuple(b".,;:!?)]'*_")
 
 
@@ -47,7 +40,7 @@ def count(data: UInt8, offsets: Int64) -> Int64:
     """Return, of n texts, one row a text: how often each of KINDS occurs, and the bytes of its links."""
     counts = np.zeros((len(offsets) - 1, len(KINDS) + 1), np.int64)
     if len(counts):
-        _count(data, offsets, _classes(), _key_bytes(), _key_shapes(), counts)
+        _count(data, offsets, classes_of_bytes(), key_bytes(), key_shapes(), counts)
     return counts
 
 
@@ -62,39 +55,11 @@ def find(text: str) -> pa.Table:
 def _located(data: UInt8, end: int) -> list[tuple[int, int, int]]:
     found, at = [], 0
     while at < end:
-        kind, first, behind = _next(data, 0, at, end, _classes(), _key_bytes(), _key_shapes())
+        kind, first, behind = _next(data, 0, at, end, classes_of_bytes(), key_bytes(), key_shapes())
         if kind >= 0:
             found.append((kind, first, behind))
         at = behind
     return found
-
-
-@cache
-def _classes() -> UInt8:
-    """Return what each byte can be part of; _TRIGGER: a mark may begin here (or, for @, be here)."""
-    found = np.zeros(256, np.uint8)
-    letters = [*range(65, 91), *range(97, 123)]
-    digits = list(range(48, 58))
-    found[digits] |= _DIGIT | _HEX
-    found[letters] |= _LETTER
-    found[[*range(65, 71), *range(97, 103)]] |= _HEX
-    found[letters + digits + list(b"._%+-")] |= _LOCAL
-    found[letters + digits + list(b"_-")] |= _KEY_SIGN
-    found[list(range(33)) + list(b'<>"|{}\x7f')] |= _LINK_END
-    found[digits + list(b"@+(hwHWAagsx-") + list(b"bcdefBCDEF")] |= _TRIGGER
-    return found
-
-
-@cache
-def _key_bytes() -> UInt8:
-    return np.frombuffer(b"".join(prefix for prefix, _, _ in _KEYS), np.uint8).copy()
-
-
-@cache
-def _key_shapes() -> Int64:
-    """Return a row of each kind of key: where its prefix ends in the bytes, least and most signs behind it."""
-    ends = np.cumsum([len(prefix) for prefix, _, _ in _KEYS])
-    return np.array([[end, least, most] for end, (_, least, most) in zip(ends, _KEYS, strict=True)], np.int64)
 
 
 @compiled
@@ -118,14 +83,14 @@ def _next(
     floor = at  # an address's local part reaches back, though not into the mark before
     while at < end:
         byte = data[at]
-        if not classes[byte] & _TRIGGER:
+        if not classes[byte] & TRIGGER:
             at += 1
             continue
         if byte == 64:
             first, behind = _email(data, floor, at, end, classes)
             if behind > first:
                 return EMAIL, first, behind
-        elif at == start or not classes[data[at - 1]] & (_LETTER | _DIGIT):
+        elif at == start or not classes[data[at - 1]] & (LETTER | DIGIT):
             if byte == 104 or byte == 119 or byte == 72 or byte == 87:
                 behind = _link(data, at, end, classes)
                 if behind > at:
@@ -136,7 +101,7 @@ def _next(
             behind = _ip(data, start, at, end, classes)
             if behind > at:
                 return IP, at, behind
-            if byte == 43 or byte == 40 or classes[byte] & _DIGIT:
+            if byte == 43 or byte == 40 or classes[byte] & DIGIT:
                 behind = _phone(data, start, at, end, classes)
                 if behind > at:
                     return PHONE, at, behind
@@ -147,17 +112,17 @@ def _next(
 @compiled
 def _email(data: UInt8, floor: int, sign: int, end: int, classes: UInt8) -> tuple[int, int]:
     first = sign
-    while first > floor and sign - first < 64 and classes[data[first - 1]] & _LOCAL:
+    while first > floor and sign - first < 64 and classes[data[first - 1]] & LOCAL:
         first -= 1
-    while first < sign and not classes[data[first]] & (_LETTER | _DIGIT):
+    while first < sign and not classes[data[first]] & (LETTER | DIGIT):
         first += 1
     at, dot, behind = sign + 1, -1, sign
-    while at < end and at - sign < 255 and (classes[data[at]] & (_LETTER | _DIGIT) or data[at] == 45 or data[at] == 46):
+    while at < end and at - sign < 255 and (classes[data[at]] & (LETTER | DIGIT) or data[at] == 45 or data[at] == 46):
         if data[at] == 46:
             if data[at - 1] == 46 or at == sign + 1:
                 break
             dot = at
-        elif dot > 0 and classes[data[at]] & _LETTER and at - dot >= 2:
+        elif dot > 0 and classes[data[at]] & LETTER and at - dot >= 2:
             behind = at + 1
         at += 1
     if first == sign or behind == sign:
@@ -171,7 +136,7 @@ def _link(data: UInt8, at: int, end: int, classes: UInt8) -> int:
     if first == at:
         return at
     behind = first
-    while behind < end and not classes[data[behind]] & _LINK_END:
+    while behind < end and not classes[data[behind]] & LINK_END:
         behind += 1
     while behind > first and _is_trailing(data[behind - 1]):
         behind -= 1
@@ -214,7 +179,7 @@ def _key(data: UInt8, at: int, end: int, classes: UInt8, keys: UInt8, shapes: In
         prefix_at = prefix_end
         if alike == length:
             behind = at + length
-            while behind < end and behind - at - length <= most and classes[data[behind]] & _KEY_SIGN:
+            while behind < end and behind - at - length <= most and classes[data[behind]] & KEY_SIGN:
                 behind += 1
             if least <= behind - at - length <= most:
                 return int(behind)
@@ -223,15 +188,13 @@ def _key(data: UInt8, at: int, end: int, classes: UInt8, keys: UInt8, shapes: In
 
 @compiled
 def _ip(data: UInt8, start: int, at: int, end: int, classes: UInt8) -> int:
-    if not classes[data[at]] & _HEX or (
-        at > start and (data[at - 1] == 46 or data[at - 1] == 58 or data[at - 1] == 45)
-    ):
+    if not classes[data[at]] & HEX or (at > start and (data[at - 1] == 46 or data[at - 1] == 58 or data[at - 1] == 45)):
         return at
     behind = _ipv4(data, at, end, classes)
     behind = _ipv6(data, at, end, classes) if behind == at else behind
     if behind < end:
-        touched = classes[data[behind]] & (_LETTER | _DIGIT) or data[behind] == 45
-        dotted = data[behind] == 46 and behind + 1 < end and classes[data[behind + 1]] & (_LETTER | _DIGIT)
+        touched = classes[data[behind]] & (LETTER | DIGIT) or data[behind] == 45
+        dotted = data[behind] == 46 and behind + 1 < end and classes[data[behind + 1]] & (LETTER | DIGIT)
         if touched or dotted:
             return at
     return behind
@@ -246,7 +209,7 @@ def _ipv4(data: UInt8, at: int, end: int, classes: UInt8) -> int:
                 return at
             behind += 1
         number, first = 0, behind
-        while behind < end and behind - first < 4 and classes[data[behind]] & _DIGIT:
+        while behind < end and behind - first < 4 and classes[data[behind]] & DIGIT:
             number = number * 10 + int(data[behind]) - 48
             behind += 1
         if not 1 <= behind - first <= 3 or number > 255:
@@ -259,7 +222,7 @@ def _ipv6(data: UInt8, at: int, end: int, classes: UInt8) -> int:
     groups, short, first_length, behind = 0, False, 0, at
     while groups < 8:
         first = behind
-        while behind < end and behind - first < 5 and classes[data[behind]] & _HEX:
+        while behind < end and behind - first < 5 and classes[data[behind]] & HEX:
             behind += 1
         if behind - first > 4:
             return at
@@ -274,10 +237,10 @@ def _ipv6(data: UInt8, at: int, end: int, classes: UInt8) -> int:
                 return at
             short = True
             behind += 1
-        elif not classes[data[behind + 1]] & _HEX:
+        elif not classes[data[behind + 1]] & HEX:
             break
         behind += 1
-    if behind < end and data[behind] == 58 and behind + 1 < end and classes[data[behind + 1]] & _HEX:
+    if behind < end and data[behind] == 58 and behind + 1 < end and classes[data[behind + 1]] & HEX:
         return at
     return behind if groups == 8 or (short and first_length >= 3) else at
 
@@ -296,7 +259,7 @@ def _international(data: UInt8, at: int, end: int, classes: UInt8) -> int:
     digits, last, behind = 0, at, at + 1
     separators = 0
     while behind < end and digits <= 15:
-        if classes[data[behind]] & _DIGIT:
+        if classes[data[behind]] & DIGIT:
             digits += 1
             last, separators = behind + 1, 0
         elif data[behind] == 32 or data[behind] == 45 or data[behind] == 46 or data[behind] == 40 or data[behind] == 41:
@@ -306,7 +269,7 @@ def _international(data: UInt8, at: int, end: int, classes: UInt8) -> int:
         else:
             break
         behind += 1
-    touched = last < end and classes[data[last]] & _LETTER
+    touched = last < end and classes[data[last]] & LETTER
     return last if 8 <= digits <= 15 and not touched else at
 
 
@@ -319,7 +282,7 @@ def _national(data: UInt8, at: int, end: int, classes: UInt8) -> int:
         if behind + length > end:
             return at
         for place in range(length):
-            if not classes[data[behind + place]] & _DIGIT:
+            if not classes[data[behind + place]] & DIGIT:
                 return at
         behind += length
         if group == 0 and opened:
@@ -330,5 +293,5 @@ def _national(data: UInt8, at: int, end: int, classes: UInt8) -> int:
             if behind >= end or not (data[behind] == 45 or data[behind] == 46 or data[behind] == 32):
                 return at
             behind += 1
-    touched = behind < end and (classes[data[behind]] & (_LETTER | _DIGIT) or data[behind] == 45)
+    touched = behind < end and (classes[data[behind]] & (LETTER | DIGIT) or data[behind] == 45)
     return at if touched else behind

@@ -1,8 +1,15 @@
-"""What the classifier sees of many texts at once, as machine code: `curation.text.quality.prepare`, four times as fast.
+"""What the classifier sees of a text: its words and its marks, and nothing of how they are laid out.
 
-A text with one of the code points whose lower case depends on its neighbours or is several (Σ, İ) is left to Python.
+Sources differ in layout more than in anything else: one wraps its lines, one sets a space before each comma, one draws
+rules of hyphens, one has typographic quotes. A classifier given that learns it and looks right. So all of it is taken
+away here, from what teaches the classifier and from what it scores.
+
+`normalise_all` does many texts at once as machine code. A text with one of the code points whose lower case depends on
+its neighbours or is several (Σ, İ) is left to Python.
 """
 
+import unicodedata
+from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
@@ -13,22 +20,42 @@ from curation.text.compiled import SPACE, Int64, UInt8, compiled, decode, kinds
 
 Int32 = npt.NDArray[np.int32]
 
-COMMANDS = ("__label__", "</s>", "\0")  # what fastText would read as a label, the end of the example, padding
+# what typesetters, keyboards and tokenisers write differently
+SAME_MARKS = {"'": "‘’‚‛′`´", '"': "“”„‟″«»", "-": "‐‑‒–—―−", ".": "…"}
+_MARK_CATEGORIES = "PS"  # Unicode's punctuation and symbols
 _LEFT_TO_PYTHON = -1
+_FIRST_MARK = -2  # in the table of lower case, mark m is written as -2 - m
 
 
 def normalise(text: str) -> str:
-    """Return the text in lower case on one line, words separated by one space; applying it twice changes nothing.
+    """Return the text in lower case on one line, every mark a word of its own, words separated by one space.
 
-    What fastText would read as a command becomes a space.
+    Marks are Unicode's punctuation and symbols. Quotation marks, dashes and ellipses have one form each, and a mark
+    that follows itself is left out. So nothing is left that fastText would read as a command, and applying it twice
+    changes nothing.
 
-    >>> normalise("  The\\r\\nCat\\u00a0__label__positive </s>")
-    'the cat positive'
+    >>> normalise("  The\\r\\nCat\\u00a0sat ,“so”—\\n-----\\n__label__positive ...")
+    'the cat sat , " so " - _ label _ positive .'
     """
-    lowered = text.lower()
-    for command in COMMANDS:
-        lowered = lowered.replace(command, " ")
-    return " ".join(lowered.split())
+    marks = _marks()
+    words = text.lower().replace("\0", " ").translate(_apart()).split()
+    return " ".join(
+        word for word, before in zip(words, ["", *words], strict=False) if word != before or word not in marks
+    )
+
+
+@cache
+def _marks() -> Mapping[str, str]:
+    """Return the form of every mark."""
+    forms = {other: form for form, others in SAME_MARKS.items() for other in others}
+    points = map(chr, range(0x110000))
+    return {mark: forms.get(mark, mark) for mark in points if unicodedata.category(mark)[0] in _MARK_CATEGORIES}
+
+
+@cache
+def _apart() -> Mapping[int, str]:
+    """Return what `str.translate` takes to set every mark apart."""
+    return {ord(mark): f" {form} " for mark, form in _marks().items()}
 
 
 def head(text: str, max_bytes: int) -> str:
@@ -48,8 +75,8 @@ def normalise_all(texts: pa.Array, max_bytes: int) -> list[str]:
     data = np.frombuffer(data_buffer or b"\0", np.uint8)
     for array in (offsets, data):
         array.setflags(write=False)
-    # a lower case is at most half as long again (Ⱥ: two bytes to three)
-    out = np.empty(int(np.minimum(np.diff(offsets), max_bytes).sum()) * 3 // 2 + 8, np.uint8)
+    # a lower case is at most half as long again (Ⱥ: two bytes to three), and a mark gets a space
+    out = np.empty(int(np.minimum(np.diff(offsets), max_bytes).sum()) * 2 + 8, np.uint8)
     ends = np.zeros(len(large) + 1, np.int64)
     refused = np.zeros(len(large), np.bool_)
     _normalise(data, offsets, max_bytes, kinds(), _lower_case(), out, ends, refused)
@@ -61,12 +88,15 @@ def normalise_all(texts: pa.Array, max_bytes: int) -> list[str]:
 
 @cache
 def _lower_case() -> Int32:
-    """Return the lower case of every code point (8 MiB), _LEFT_TO_PYTHON where it is not one code point always."""
+    """Return the lower case of every code point (8 MiB), _LEFT_TO_PYTHON where it is not one code point always, and
+    the form of every mark."""
     table = np.arange(1 << 21, dtype=np.int32)
     for point in range(0x110000):
         lowered = chr(point).lower()
         table[point] = ord(lowered) if len(lowered) == 1 else _LEFT_TO_PYTHON
     table[0x3A3] = _LEFT_TO_PYTHON  # Σ at the end of a word is ς
+    for mark in _marks():
+        table[ord(mark)] = _FIRST_MARK - ord(_marks().get(mark.lower(), mark.lower()))
     return table
 
 
@@ -95,7 +125,7 @@ def _normalise(
 @compiled
 def _line(data: UInt8, start: int, end: int, kinds: UInt8, lower: Int32, out: UInt8, first: int) -> int:
     """Write a text's line from byte `first` of `out`; return the byte behind it, or -1 if it is Python's to do."""
-    at, to, space = start, first, False
+    at, to, space, before = start, first, False, 0  # `before` is the last word if that is a mark
     while at < end:
         point, width = decode(data, at, end)
         at += width
@@ -105,15 +135,14 @@ def _line(data: UInt8, start: int, end: int, kinds: UInt8, lower: Int32, out: UI
         point = lower[point]
         if point == -1:
             return -1
-        if space:
+        mark = -2 - point if point < 0 else 0
+        if mark and mark == before:
+            continue
+        if space or (mark and to > first):
             out[to] = 32
-            to, space = to + 1, False
-        to = _encode(point, out, to)
-        if point == 95 or point == 62:
-            left = _without_command(out, first, to)
-            if left < to:
-                to = left - (left > first and out[left - 1] == 32)
-                space = to > first
+            to += 1
+        to = _encode(mark if mark else point, out, to)
+        before, space = mark, mark != 0
     return to
 
 
@@ -135,15 +164,3 @@ def _encode(point: int, out: UInt8, to: int) -> int:
         out[to] = 0x80 | (point >> 6 & 63)
     out[to + 1] = 0x80 | (point & 63)
     return to + 2
-
-
-@compiled
-def _without_command(out: UInt8, first: int, to: int) -> int:
-    """Return where the command begins that the bytes before `to` end in, or `to`."""
-    if out[to - 1] == 62:
-        ends = to - first >= 4 and out[to - 4] == 60 and out[to - 3] == 47 and out[to - 2] == 115
-        return to - 4 if ends else to
-    if to - first < 9 or out[to - 9] != 95 or out[to - 8] != 95 or out[to - 2] != 95:
-        return to
-    label = out[to - 7] == 108 and out[to - 6] == 97 and out[to - 5] == 98 and out[to - 4] == 101
-    return to - 9 if label and out[to - 3] == 108 else to

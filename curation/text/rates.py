@@ -1,4 +1,4 @@
-"""How well numbers tell good texts from poor ones: AUC with its interval, calibration, a control that sees only layout.
+"""How well numbers tell good texts from poor ones: AUC and ROC, calibration, a control that sees only layout.
 
 All results are whole parts per million, so that they can stand in a committed file.
 """
@@ -15,6 +15,7 @@ Bools = npt.NDArray[np.bool_]
 _PPM = 1_000_000
 _TWO_SIDED_95 = 1.959964  # standard errors
 _BINS = 10
+_CURVE_POINTS = 32
 _STEPS = 25  # of Newton's method; it has converged after about 8
 _RIDGE = 1e-3
 
@@ -40,6 +41,35 @@ def auc(scores: Numbers, positive: Bools) -> dict[str, int] | None:
     return {"auc_ppm": ppm(area), "low_ppm": ppm(float(bounds[0])), "high_ppm": ppm(float(bounds[1]))}
 
 
+def roc(scores: Numbers, positive: Bools) -> list[dict[str, int]]:
+    """Return points of the ROC curve: which share of the negatives and of the positives a threshold calls positive.
+
+    At most 34 points from none to all, evenly spread over the negatives; no point where a class has no text.
+    """
+    high, low = np.sort(scores[positive]), np.sort(scores[~positive])
+    if not min(len(high), len(low)):
+        return []
+    limits = np.unique(np.quantile(low, np.linspace(0, 1, _CURVE_POINTS), method="lower"))[::-1]
+    points = [(0.0, 1 - np.searchsorted(high, low[-1], "right") / len(high))]
+    points += [tuple(1 - np.searchsorted(side, limit, "left") / len(side) for side in (low, high)) for limit in limits]
+    points.append((1.0, 1.0))
+    return [{"false_positive_ppm": ppm(false), "true_positive_ppm": ppm(true)} for false, true in points]
+
+
+def matched(lengths: Numbers, positive: Bools) -> Bools:
+    """Return as many positive texts as negative ones of every length, the first of the class that has more.
+
+    Lengths count as equal within a factor of the square root of two.
+    """
+    classes = np.floor(2 * np.log2(np.maximum(lengths, 1))).astype(np.int64)
+    taken = np.zeros(len(lengths), bool)
+    for one in np.unique(classes):
+        sides = [np.flatnonzero((classes == one) & (positive == side)) for side in (True, False)]
+        for side in sides:
+            taken[side[: min(map(len, sides))]] = True
+    return taken
+
+
 def quartiles(lengths: Numbers) -> list[Bools]:
     """Return which texts lie in each quarter of lengths, the shortest first."""
     edges = np.quantile(lengths, [0.25, 0.5, 0.75]) if len(lengths) else np.zeros(3)
@@ -62,18 +92,21 @@ def calibration(score_ppm: Numbers, positive: Bools) -> list[dict[str, int]]:
 
 
 def layout_accuracy_ppm(features: Numbers, positive: Bools, held_out: Bools) -> int | None:
-    """Return how often logistic regression on `features` [texts, columns] judges the held-out texts as labelled.
-
-    None where the texts to learn from or to test on are of one class or none.
-    """
-    known, asked = ~held_out, held_out
-    if not asked.any() or len(set(positive[known])) < 2:
+    """Return how often `layout_right`; None where the texts to learn from or to test on are of one class or none."""
+    if not held_out.any() or len(set(positive[~held_out])) < 2:
         return None
+    return ppm(float(layout_right(features, positive, held_out).mean()))
+
+
+def layout_right(features: Numbers, positive: Bools, held_out: Bools) -> Bools:
+    """Return which held-out texts a logistic regression on `features` [texts, columns] of the others judges right."""
+    known = ~held_out
     values = np.log1p(features.astype(np.float64))
     centre, spread = values[known].mean(axis=0), values[known].std(axis=0)
     table = np.column_stack([(values - centre) / np.where(spread > 0, spread, 1), np.ones(len(values))])
     weights = _logistic(table[known], positive[known].astype(np.float64))
-    return ppm(float(((table[asked] @ weights > 0) == positive[asked]).mean()))
+    right: Bools = (table[held_out] @ weights > 0) == positive[held_out]
+    return right
 
 
 def _logistic(table: Numbers, labels: Numbers) -> Numbers:

@@ -10,7 +10,7 @@ from curation.report import collect, write_report
 from curation.s3 import is_s3
 from curation.takedown import takedown
 from curation.trace import blended, shards_folder
-from jobs import contamination, shown
+from jobs import contamination, shown, train
 from jobs.commands.arguments import add_order, command
 from jobs.console import Console, say
 from jobs.doctor import free_bytes
@@ -35,6 +35,7 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     one.add_argument("--work", default=DEMO_WORK, metavar="DIR", help=f"work folder (default: {DEMO_WORK})")
     add_spark_arguments(one)
     one.add_argument("--update-digests", action="store_true", help="make the digests of this run the committed ones")
+    one.add_argument("--train", action="store_true", help="then train on the shards for a minute; needs torch")
 
 
 def _plan(options: argparse.Namespace, console: Console) -> int:
@@ -91,7 +92,15 @@ def _demo(options: argparse.Namespace, console: Console) -> int:
     else:
         demo.compare(digests)
         say(f"demo: every digest is the one in {demo.DIGESTS.name}")
-    return 0
+    return _train_demo(work) if options.train else 0
+
+
+def _train_demo(work: str) -> int:
+    """Train on the demo's shards, and write the report again, which then shows the curve."""
+    say("demo: training a small GPT on 2 × 2 × 2 processes")
+    code = train.start([str(train.RECIPE), "--shards", work])
+    say(f"demo: the loss curve stands in {write_report(work)}")
+    return code
 
 
 def _finish(options: argparse.Namespace, console: Console, root: str) -> None:

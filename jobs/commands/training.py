@@ -1,4 +1,4 @@
-"""The commands between a corpus and what trains on it: the blend, and the way back from a trained token."""
+"""The commands between a corpus and what trains on it: the blend, training, and the way back from a trained token."""
 
 import argparse
 
@@ -7,7 +7,7 @@ from curation.errors import RecipeError
 from curation.lookup import open_folder
 from curation.shards.blend import megatron_arguments, megatron_splits
 from curation.trace import blended, read_blend, shards_folder, trace_sample, trace_sequence
-from jobs import shown
+from jobs import shown, train
 from jobs.commands.arguments import add_order, reading
 from jobs.console import Console
 
@@ -22,6 +22,15 @@ def add(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None
     add_order(one)
     one = reading(commands, "blend", _blend, "weights, epochs, and the data arguments of Megatron")
     one.add_argument("--root", metavar="FOLDER", help="where training finds the pairs (default: where they are)")
+    about = "train a GPT on shards, on the processes of this machine; `python -m trainer` on many (docs/training.md)"
+    one = commands.add_parser("train", help=about, description=about[0].upper() + about[1:] + ".")
+    one.set_defaults(command=_train)
+    words = "RECIPE --shards DIR …: the words of `python -m trainer`; DIR may be a work folder, too"
+    one.add_argument("words", nargs=argparse.REMAINDER, metavar="WORDS", help=words)
+
+
+def _train(options: argparse.Namespace, console: Console) -> int:
+    return train.start(options.words or ["--help"])
 
 
 def _trace(options: argparse.Namespace, console: Console) -> int:

@@ -23,6 +23,7 @@ GOOD: dict[str, Any] = dict.fromkeys([*COLUMNS, "tokens_exact"], 1000) | {
     "quality_ppm": 1_000_000,
     "coin": 0.5,
     "damage": "",
+    "surplus": False,
     "removal": False,
 }
 STRICT = Profile.model_validate(
@@ -50,6 +51,7 @@ def evidence(*documents: dict[str, Any]) -> Evidence:
         quality_ppm=pa.array(columns["quality_ppm"], pa.int32()),
         coins=np.array(columns["coin"], np.float64),
         damage=pa.array(columns["damage"], pa.string()),
+        surplus=pa.array(columns["surplus"], pa.bool_()),
         removal=pa.array(columns["removal"], pa.bool_()),
     )
 
@@ -137,6 +139,10 @@ def test_the_extracted_languages_decide_about_empty_documents_where_they_are_giv
     assert verdicts({}, empty, extracted_languages=("en",)) == [("drop", "language", "de", None, None)]
 
 
+def test_a_document_beyond_what_its_source_may_have_is_not_sampled() -> None:
+    assert verdicts({}, {"surplus": True}) == [("drop", "not_sampled", "max_documents", None, None)]
+
+
 def test_a_document_of_a_file_that_is_given_up_says_what_was_wrong() -> None:
     assert verdicts({}, {"damage": "truncated"}) == [("drop", "damaged_file", "truncated", None, None)]
 
@@ -183,6 +189,7 @@ def test_columns_of_another_length_are_refused() -> None:
 FAULTS: list[tuple[str, str, dict[str, Any]]] = [
     ("language", "fr", {"hint": "fr", "words": 0}),
     ("empty", "words", {"words": 0}),
+    ("not_sampled", "max_documents", {"surplus": True}),
     ("damaged_file", "truncated", {"damage": "truncated"}),
     ("removal_list", "", {"removal": True}),
     ("language", "de", {"language": "de"}),
@@ -200,7 +207,7 @@ def test_a_document_with_several_faults_gets_the_first_reason_in_the_documented_
     for _, _, fault in reversed(FAULTS[first:]):
         document |= fault
     reason, detail, _ = FAULTS[first]
-    document |= {"language": "de"} if first <= 4 else {"language": "en"}
+    document |= {"language": "de"} if first <= 5 else {"language": "en"}
     assert verdicts(STRICT, document)[0][:3] == ("drop", reason, detail)
 
 

@@ -92,6 +92,11 @@ def test_a_solved_alpha_keeps_the_goal_and_the_next_step_less() -> None:
         assert pareto.expected_tokens(tokens, alpha) >= goal > pareto.expected_tokens(tokens, alpha + 1e-4)
 
 
+def test_a_goal_that_an_alpha_meets_exactly_gives_that_alpha() -> None:
+    tokens = np.arange(100)
+    assert pareto.solve_alpha(tokens, pareto.expected_tokens(tokens, 2.5)) == 2.5
+
+
 def test_a_goal_out_of_reach_gives_the_alpha_at_the_end_of_the_scale() -> None:
     assert pareto.solve_alpha([10, 10], 1e9) == 1e-4
     assert pareto.solve_alpha([10, 10], 1e-40) == pareto.MAX_ALPHA

@@ -14,12 +14,14 @@ import pytest
 
 from curation.errors import DataBudgetError, InfrastructureError, IntegrityError, RecipeError
 from curation.estimate import Corpus
+from curation.explain import explain, marks_of
 from curation.latest import read_latest
 from curation.ledger import Count
 from curation.report import collect
-from jobs import cli, demo, doctor, pipeline, readback
+from jobs import cli, demo, doctor, pipeline, readback, shown
 from jobs.cli import main
 from jobs.commands import checking, running
+from jobs.console import Console
 from jobs.pipeline import StagePlan
 from tests.workfolder import WEB, WorkFolder, make_work_folder
 
@@ -74,7 +76,7 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
         "init": sorted([*common, "--output"]),
         "plan": sorted([*run, "--count-cuts"]),
         "run": run,
-        "demo": sorted([*common, "--log", "--master", "--update-digests", "--work"]),
+        "demo": sorted([*common, "--log", "--master", "--train", "--update-digests", "--work"]),
         "verify": sorted([*common, "--contamination", "--sample"]),
         "contamination": sorted([*common, "--example", "--task"]),
         "ledger": common,
@@ -86,6 +88,7 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
         "sample": sorted([*common, "--signal", "--source", "--threshold", "-n"]),
         "trace": sorted([*common, *order, "--batch", "--blend"]),
         "doctor": sorted([*common, "--master", "--spark", "--work"]),
+        "train": ["--help", "-h"],
     }
 
 
@@ -171,6 +174,19 @@ def test_explain_shows_numbers_beside_thresholds(work: WorkFolder, capsys: pytes
     assert "language en 99.0 %; 52 words, about 70 tokens; quality 0.100" in out
     steps = answer(capsys, "explain", work.root, str(work.web[3]))
     assert [step["stage"] for step in steps] == ["ingest", "filter", "dedup"]
+
+
+def test_explain_says_where_addresses_and_links_lie(work: WorkFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "Ärger? Write to ann@example.org or call +49 30 1234567."
+    found = marks_of(text)
+    data = text.encode()
+    assert [(m["kind"], data[m["start"] : m["end"]].decode()) for m in found] == [
+        ("email", "ann@example.org"),
+        ("phone", "+49 30 1234567"),
+    ]
+    shown.show_story(Console(sys.stdout, {}), explain(work.root, str(work.web[0]))[0], found)
+    assert "email bytes 17–32" in " ".join(capsys.readouterr().out.split())
+    assert answer(capsys, "explain", work.root, str(work.web[0]))[0]["marks"] == []
 
 
 def test_explain_prints_the_text_only_when_asked(work: WorkFolder, capsys: pytest.CaptureFixture[str]) -> None:

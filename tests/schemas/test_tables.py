@@ -49,8 +49,8 @@ def test_every_column_of_the_design_is_there(table):
     assert set(DESIGN[table].split()) <= set(TABLES[table].names)
 
 
-def test_no_table_is_there_that_the_design_does_not_know_but_the_classifiers_sample():
-    assert set(TABLES) == {*DESIGN, "sample"}
+def test_no_table_is_there_that_the_design_does_not_know_but_the_classifiers_sample_and_the_filters_histograms():
+    assert set(TABLES) == {*DESIGN, "sample", "histograms"}
 
 
 def test_the_text_is_the_last_column_of_documents():

@@ -1,8 +1,12 @@
 """The card in the report's words."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from curation.report import collect, render
 from curation.report.quality import accuracies, people, quality_card
+from tests.workfolder import make_work_folder
 
 
 def card(negatives: int) -> dict[str, Any]:
@@ -41,3 +45,46 @@ def test_people_come_with_the_score_first_and_say_which_way_is_better() -> None:
 def test_a_run_without_a_model_has_no_card() -> None:
     assert quality_card({}) is None
     assert accuracies({"given": True}) == people({}) == []
+
+
+def test_the_page_shows_a_whole_card(tmp_path: Path) -> None:
+    area = {"auc_ppm": 609_000, "low_ppm": 559_000, "high_ppm": 659_000}
+    quarters = {name: [area, None, area, area] for name in ("model", "words", "gopher")}
+    tenth = {
+        **card(100)["origins_apart"],
+        "within_english": {"documents": 190, "accuracy_ppm": 890_000},
+        "lengths_matched": {"documents": 0, "accuracy_ppm": None},
+        "roc": [{"false_positive_ppm": 0, "true_positive_ppm": 250_000}],
+        "calibration": [{"documents": 200, "mean_score_ppm": 120_000, "positive_ppm": 100_000}],
+        "by_source": {"books": {"documents": 200, "right": 180}},
+    }
+    whole = {
+        **card(100),
+        "origins_apart": tenth,
+        "drawn": {"books": 2_000},
+        "sample_digests": {"books": ["0123456789abcdef0123"]},
+        "top_words": {"positive": ["philosophy"], "negative": []},
+        "human": {
+            "documents": 499,
+            "meaning": "choose the smallest alpha",
+            "auc": {"model": area},
+            "auc_by_length_quartile": quarters,
+            "words_by_length_quartile": [71, None, 351, 785],
+            "pareto": [{"alpha": 3, "kept_of_good_ppm": 286_000, "kept_of_poor_ppm": None}],
+        },
+    }
+    report = collect(make_work_folder(tmp_path / "work").root)
+    page = render(replace(report, quality=whole))
+    for shown in (
+        "choose the smallest alpha",
+        "28.6 %",
+        "0.61",
+        "origins apart, within english",
+        "89.0 %",
+        "philosophy",
+    ):
+        assert shown in page
+    assert 'points="0.0,75.0 "' in page
+    given = {"given": True, "human": whole["human"]}
+    assert "choose the smallest alpha" in render(replace(report, quality=given))
+    assert "The classifier more closely" not in render(replace(report, quality={"given": True}))

@@ -50,6 +50,12 @@ def test_the_card_sets_accuracy_beside_what_it_could_rest_on(
     assert found["random_tenth"]["accuracy_ppm"] == found["origins_apart"]["accuracy_ppm"] == 1_000_000
     assert found["random_tenth"]["by_source"]["web"] == {"documents": 12, "right": 12}
     assert found["labels_permuted_accuracy_ppm"] < 900_000
+    assert found["random_tenth"]["within_english"] == {"documents": 24, "accuracy_ppm": 1_000_000}
+    assert found["random_tenth"]["lengths_matched"]["documents"] == 24
+    assert found["random_tenth"]["roc"][0] == {"false_positive_ppm": 0, "true_positive_ppm": 1_000_000}
+    assert {name: len(digests) for name, digests in found["sample_digests"].items()} == {"books": 1, "web": 1}
+    assert set(found["top_words"]["positive"]) <= set(GOOD.split())
+    assert set(found["top_words"]["negative"]) <= set(POOR.split())
     assert found["layout_alone_accuracy_ppm"] == {"random_tenth": 1_000_000, "origins_apart": 1_000_000}
     json.dumps(found)
 
@@ -72,6 +78,29 @@ def test_people_are_compared_with_the_score_and_every_signal(model: quality.Mode
     assert found["auc"]["model"]["auc_ppm"] == 1_000_000
     assert {"words", "gopher", "compressed_ppm", "digit_ppm"} <= set(found["auc"])
     assert len(found["auc_by_length_quartile"]["model"]) == 4
+    assert [row["alpha"] for row in found["pareto"]] == [1, 3, 9]
+    assert all(row["kept_of_good_ppm"] > row["kept_of_poor_ppm"] for row in found["pareto"])
+    assert found["pareto"][1]["kept_of_poor_ppm"] == pytest.approx(125_000, abs=10_000)  # 2 ** -3 of the worst
+
+
+def area(low: float, high: float) -> dict[str, int]:
+    return {"auc_ppm": int((low + high) * 5e5), "low_ppm": int(low * 1e6), "high_ppm": int(high * 1e6)}
+
+
+@pytest.mark.parametrize(
+    ("score", "words", "said"),
+    [
+        (area(0.45, 0.55), area(0.7, 0.8), "no better than a coin"),
+        (area(0.3, 0.4), area(0.7, 0.8), "leave the Pareto filter out"),
+        (area(0.55, 0.65), area(0.7, 0.8), "word count alone tells more"),
+        (area(0.8, 0.9), area(0.7, 0.8), "tells more than word count"),
+        (None, None, "Too few"),
+    ],
+)
+def test_the_card_says_what_agreement_with_people_means_for_alpha(
+    score: dict[str, int] | None, words: dict[str, int] | None, said: str
+) -> None:
+    assert said in card.meaning({"model": score, "words": words})
 
 
 @pytest.mark.parametrize(

@@ -66,3 +66,42 @@ def test_confusion_counts_right_answers_by_source() -> None:
     said, positive = np.array([True, True, False]), np.array([True, False, False])
     found = rates.confusion(said, positive, np.array(["a", "b", "b"], object))
     assert found == {"a": {"documents": 1, "right": 1}, "b": {"documents": 2, "right": 1}}
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1, max_size=200))
+def test_a_roc_curve_rises_and_says_what_a_threshold_would_call_positive(rows: list[tuple[int, bool]]) -> None:
+    scores, positive = np.array([score for score, _ in rows]), np.array([label for _, label in rows])
+    points = [(p["false_positive_ppm"], p["true_positive_ppm"]) for p in rates.roc(scores, positive)]
+    if len(set(positive.tolist())) < 2:
+        assert not points
+        return
+    assert points == sorted(points)
+    assert points[0][0] == 0
+    assert points[-1] == (1_000_000, 1_000_000)
+    possible = {
+        tuple(rates.ppm(float((scores[side] >= limit).mean())) for side in (~positive, positive)) for limit in range(11)
+    }
+    assert set(points) <= possible | {points[0]}
+
+
+def test_the_area_under_a_roc_curve_is_the_auc() -> None:
+    draw = np.random.default_rng(3)
+    positive = np.arange(4_000) < 2_000
+    scores = draw.normal(size=4_000) + positive
+    points = rates.roc(scores, positive)
+    x, y = ([p[f"{name}_positive_ppm"] / 1e6 for p in points] for name in ("false", "true"))
+    area = rates.auc(scores, positive)
+    assert area is not None
+    assert np.trapezoid(y, x) == pytest.approx(area["auc_ppm"] / 1e6, abs=0.003)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5_000), st.booleans()), max_size=80))
+def test_matched_texts_are_as_many_of_either_label_in_every_class_of_length(rows: list[tuple[int, bool]]) -> None:
+    lengths = np.array([length for length, _ in rows], np.int64)
+    positive = np.array([label for _, label in rows], bool)
+    taken = rates.matched(lengths, positive)
+    classes = np.floor(2 * np.log2(np.maximum(lengths, 1)))
+    for one in set(classes.tolist()):
+        counts = [int((taken & (classes == one) & (positive == side)).sum()) for side in (True, False)]
+        there = [int(((classes == one) & (positive == side)).sum()) for side in (True, False)]
+        assert counts[0] == counts[1] == min(there)
