@@ -9,6 +9,7 @@
 #   make test-faults  what a killed, starved or damaged run leaves behind; about ten minutes
 #   make test-cluster a Spark cluster of its own on this machine
 #   make lint         style, types, the Dockerfile
+#   make docs         the documentation as pages, in build/site
 #   make image        the container image (DOCKER=podman or buildah works too)
 #   make clean        what the targets above made
 #
@@ -28,7 +29,7 @@ INSTALL = $(BIN)/python -m pip install --no-input --disable-pip-version-check --
 # An environment whose Python was upgraded away is made anew. This must happen before make looks at the stamps below.
 $(shell $(BIN)/python -c '' 2>/dev/null || rm -f $(BIN)/python .venv/.installed-*)
 
-.PHONY: demo demo-train gpu-check test test-core test-faults test-cluster lint image clean java
+.PHONY: docs demo demo-train gpu-check test test-core test-faults test-cluster lint image clean java
 
 demo: .venv/.installed-base java
 	$(BIN)/curate demo --work build/demo/work
@@ -58,6 +59,9 @@ lint: .venv/.installed-train
 	$(BIN)/python -m mypy $(PACKAGES)
 	$(BIN)/hadolint Dockerfile
 
+docs: .venv/.installed-docs
+	$(BIN)/python -m mkdocs build --strict --quiet --site-dir build/site
+
 image:
 	$(DOCKER) build --tag megatron-corpus .
 
@@ -73,6 +77,10 @@ clean:
 
 .venv/.installed-dev: .venv/.installed-base
 	$(INSTALL) --editable '.[dev,s3]'
+	@touch $@
+
+.venv/.installed-docs: .venv/.installed-base
+	$(INSTALL) --quiet --editable '.[docs]'
 	@touch $@
 
 .venv/.installed-train: .venv/.installed-dev
