@@ -7,6 +7,7 @@
 #   make test-core    all tests but the trainer's; needs no torch
 #   make test         the trainer's as well; installs torch
 #   make test-faults  what a killed, starved or damaged run leaves behind; about ten minutes
+#   make chaos        kills the demo fifty times and resumes it; KILLS=6 for a look, CORPUS=small for a quick one
 #   make test-cluster a Spark cluster of its own on this machine
 #   make lint         style, types, the Dockerfile
 #   make docs         the documentation as pages, in build/site
@@ -29,7 +30,7 @@ INSTALL = $(BIN)/python -m pip install --no-input --disable-pip-version-check --
 # An environment whose Python was upgraded away is made anew. This must happen before make looks at the stamps below.
 $(shell $(BIN)/python -c '' 2>/dev/null || rm -f $(BIN)/python .venv/.installed-*)
 
-.PHONY: docs demo demo-train gpu-check test test-core test-faults test-cluster lint image clean java
+.PHONY: docs demo demo-train gpu-check test test-core test-faults test-cluster chaos lint image clean java
 
 demo: .venv/.installed-base java
 	$(BIN)/curate demo --work build/demo/work
@@ -48,6 +49,9 @@ test: .venv/.installed-train java
 
 test-faults: .venv/.installed-dev java
 	$(BIN)/python -m pytest tests/faults $(ARGS)
+
+chaos: .venv/.installed-dev java
+	$(BIN)/python tests/faults/chaos.py --kills $(or $(KILLS),50) --seed $(or $(SEED),1) --corpus $(or $(CORPUS),demo)
 
 test-cluster: .venv/.installed-dev java
 	$(BIN)/python -m pytest tests/cluster $(ARGS)

@@ -20,7 +20,8 @@ from curation.decontamination.matcher import find
 from curation.dedup.bands import band_keys
 from curation.dedup.buffers import pack_bands
 from curation.dedup.exact import content_hash
-from curation.dedup.minhash import affine32, signatures
+from curation.dedup.minhash import permutations_of, signatures
+from curation.dedup.scripts import written_without_spaces
 from curation.dedup.settings import DedupSettings
 from curation.dedup.shingles import shingle
 from curation.local_copy import local_copy
@@ -61,7 +62,10 @@ def scan(task: ScanTask) -> list[Commit]:
             for name, make in makers.items():
                 writers[name].write(make(batch))
     facts = {"shard": task.shard.shard, "source": task.shard.source}
-    commits = [Commit(name, task.shard.shard, task.stale[name], (writers[name].part(facts),)) for name in makers]
+    commits = [
+        Commit(name, task.shard.shard, task.stale[name], (writers[name].part(facts),), getattr(make, "counts", {}))
+        for name, make in makers.items()
+    ]
     return [put_commit(task.root, commit) for commit in commits]
 
 
@@ -76,7 +80,7 @@ def _maker(name: str, task: ScanTask) -> Annotate:
         return lambda batch: _batch(QUALITY, [batch["doc_id"], model.score(batch["text"])])
     if name == "signatures":
         settings: Any = task.dedup
-        return functools.partial(_signatures, settings)
+        return _Signatures(settings)
     return functools.partial(_matches, _load_index(str(task.index)))
 
 
@@ -98,9 +102,22 @@ def _tokenizer(spec: TokenizerSpec, input_root: str) -> Tokenizer:
     return load(spec, lambda path: storage.read_bytes(storage.resolve(input_root, path)))
 
 
+class _Signatures:
+    """Signs batches; where scripts decide what a shingle is, `counts` tells how many texts were cut by code points."""
+
+    def __init__(self, settings: DedupSettings) -> None:
+        self._settings = settings
+        self.counts = {"by_character": 0} if settings.shingle.unit == "auto" else {}
+
+    def __call__(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self.counts:
+            self.counts["by_character"] += int(written_without_spaces(batch["text"]).sum())
+        return _signatures(self._settings, batch)
+
+
 def _signatures(settings: DedupSettings, batch: pa.RecordBatch) -> pa.RecordBatch:
-    shingles = shingle(batch["text"], unit=settings.shingle.unit, length=settings.shingle.length)
-    permutations = affine32(settings.bands * settings.rows, settings.seed)
+    shingles = shingle(batch["text"], **settings.shingle.model_dump())
+    permutations = permutations_of(settings.scheme, settings.bands * settings.rows, settings.seed)
     keys = band_keys(signatures(shingles, permutations), settings.bands, settings.rows)
     counts = pa.array(shingles.counts.astype(np.int32))
     return _batch(SIGNATURES, [batch["doc_id"], counts, pack_bands(keys)])

@@ -7,7 +7,7 @@ are put if absent and never change. Whoever comes second compares digests and ta
 
 import contextlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -97,17 +97,18 @@ def manifest_path(stage: str, key: str, inputs: str) -> str:
     return f"{stage}/manifests/{key[:KEY_DIGITS]}-{inputs[:KEY_DIGITS]}.json"
 
 
-def put_commit(root: str, commit: Commit) -> Commit:
+def put_commit(root: str, commit: Commit, shared: Collection[str] = ()) -> Commit:
     """Commit an item, and return the commit that then stands: this one, or an earlier one with the same rows.
 
-    The parts of a commit that came second are deleted. Raises IntegrityError if the earlier one has other rows.
+    The parts of a commit that came second are deleted, but for `shared` files, which commits of other inputs list too.
+    Raises IntegrityError if the earlier one has other rows.
     """
     standing = storage.put_if_absent(storage.join(root, commit.path), canonical_json(commit.to_json()))
     winner = _parse_commit(commit.path, standing)
     names = {part.file for part in winner.parts}
     if winner.digest == commit.digest:
         for part in commit.parts:
-            if part.file not in names:
+            if part.file not in names and part.file not in shared:
                 storage.delete(storage.join(root, part.file))
         return winner
     raise IntegrityError(

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from xxhash import xxh3_128_digest, xxh3_128_intdigest
+from xxhash import xxh3_128_digest
 
 Lanes = npt.NDArray[np.uint64]  # shape (2, rows)
 
@@ -100,10 +100,10 @@ def _integer_lanes(column: pa.Array) -> Lanes:
 def _bytes_lanes(column: pa.Array) -> Lanes:
     """Hash each distinct value once: most string columns repeat a few words."""
     encoded = pc.dictionary_encode(column, null_encoding="mask")
-    distinct = [xxh3_128_intdigest(value) for value in _values_as_bytes(encoded.dictionary)]
-    lanes = np.array([[h >> 64 for h in distinct], [h & _MASK for h in distinct]], np.uint64).reshape(2, len(distinct))
+    distinct = b"".join(xxh3_128_digest(value) for value in _values_as_bytes(encoded.dictionary))
+    lanes = np.frombuffer(distinct, ">u8").reshape(-1, 2).T.astype(np.uint64)  # a digest is high half, low half
     indices = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
-    return lanes[:, indices] if len(distinct) else np.zeros((2, len(column)), np.uint64)
+    return lanes[:, indices] if distinct else np.zeros((2, len(column)), np.uint64)
 
 
 def _values_as_bytes(column: pa.Array) -> Iterator[Any]:

@@ -11,27 +11,33 @@ from typing import Any
 
 from curation.errors import InfrastructureError
 
-_FULL = {errno.ENOSPC, errno.EDQUOT}
 _MISSING = {"NoSuchKey", "404"}
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 @contextlib.contextmanager
-def told(url: str) -> Iterator[None]:
-    """Say of a failure in the block which file it was about."""
+def told(url: str, written: int | None = None) -> Iterator[None]:
+    """Say of a failure in the block which file it was about, and how many of its bytes were written before."""
     try:
         yield
     except _failures(url) as error:
         if isinstance(error, FileNotFoundError) or code_of(error) in _MISSING:
             raise missing(url) from None
-        reason = getattr(error, "strerror", None) or code_of(error) or type(error).__name__
-        if getattr(error, "errno", None) in _FULL:
-            raise InfrastructureError(
-                f"{url}: the disk is full ({reason}); what is committed stays: make room, or give --work on a larger "
-                "disk, and run the same command again (`curate plan` says how much room it needs)"
-            ) from error
-        raise InfrastructureError(
-            f"{url}: the store refused ({reason}); check permissions, credentials and the way to it"
-        ) from error
+        raise InfrastructureError(_advice(url, error, written)) from error
+
+
+def _advice(url: str, error: Exception, written: int | None) -> str:
+    number = getattr(error, "errno", None)
+    after = "" if written is None else f" after {written:,} bytes"
+    if number in _FULL:
+        return (
+            f"{url}: the disk is full{after}. What is committed stays; make room (`curate clean` removes what no run "
+            "needs, `curate plan` says how much a run needs), then give the same command again"
+        )
+    if number == errno.EROFS:
+        return f"{url}: this file system is mounted read-only; give --work another place, or mount it for writing"
+    reason = getattr(error, "strerror", None) or code_of(error) or type(error).__name__
+    return f"{url}: the store refused ({reason}){after}; check permissions, credentials and the way to it"
 
 
 def missing(url: str) -> FileNotFoundError:

@@ -29,7 +29,12 @@ from curation.text.quality import Parameters as QualityParameters
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=64)]
 Share = Annotated[float, Field(ge=0, le=1)]
-_SECRET = re.compile(r"secret|password|access_?key|credential", re.I)
+_SECRET = re.compile(
+    r"secret|passw(or)?d|passphrase|credential|(access|api|private|account|ssh)[_-]?key|(auth|access|session|sas)[_-]?token"
+    r"|bearer|authorization",
+    re.I,
+)
+_SECRET_VALUE = re.compile(r"://[^/@\s]*:[^/@\s]*@|\bA(KI|SI)A[0-9A-Z]{16}\b|-----BEGIN [A-Z ]*PRIVATE KEY")
 
 
 class Model(BaseModel):
@@ -316,6 +321,8 @@ def _refuse_secrets(values: Any, origin: str) -> None:
     elif isinstance(values, list):
         for value in values:
             _refuse_secrets(value, origin)
+    elif isinstance(values, str) and _SECRET_VALUE.search(values):
+        raise RecipeError(f"{origin}: a value looks like a credential; credentials come from the environment only")
 
 
 def _check_known(what: str, name: str, known: Any) -> None:

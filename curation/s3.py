@@ -6,19 +6,23 @@ first writer of a name the only one. Failures come as boto3 and smart_open raise
 
 import contextlib
 import functools
+import io
+import os
 import time
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
+import pyarrow as pa
 from pyarrow import fs
 
 from curation.errors import InfrastructureError
-from curation.failures import code_of
+from curation.failures import code_of, told
 
 _IF_ABSENT = {"IfNoneMatch": "*"}
 _STANDS_ALREADY = "PreconditionFailed"
 _CONFLICT_SECONDS = 0.05  # a put of a commit takes about as long
+_ATTEMPTS = 10  # boto3's five and pyarrow's three lose a request in a thousand on a line that loses one in four
 
 
 def is_s3(url: str) -> bool:
@@ -33,14 +37,84 @@ def client() -> Any:
         import boto3
     except ImportError as error:
         raise InfrastructureError("s3:// needs boto3: pip install 'megatron-corpus[s3]'") from error
-    return boto3.session.Session().client("s3")  # the default session is not made for two threads at once
+    from botocore.config import Config
+
+    # not "standard", which stops asking again after a hundred failures of all requests together
+    patient = Config(retries={"mode": "legacy", "total_max_attempts": _attempts()})
+    return boto3.session.Session().client("s3", config=patient)  # the default session is not made for two threads
 
 
 @functools.cache
 def filesystem() -> Any:
     """Return pyarrow's view of the store that `client` speaks to."""
     endpoint = urlsplit(client().meta.endpoint_url)
-    return fs.S3FileSystem(endpoint_override=endpoint.netloc, scheme=endpoint.scheme, region=client().meta.region_name)
+    return fs.S3FileSystem(
+        endpoint_override=endpoint.netloc,
+        scheme=endpoint.scheme,
+        region=client().meta.region_name,
+        retry_strategy=fs.AwsStandardS3RetryStrategy(max_attempts=_attempts()),
+    )
+
+
+def _attempts() -> int:
+    """Return how often a request is made before it has failed; the AWS variable for it is honoured."""
+    return int(os.environ.get("AWS_MAX_ATTEMPTS") or _ATTEMPTS)
+
+
+def open_read(url: str) -> pa.PythonFile:
+    """Return a seekable file of an object's bytes.
+
+    Not pyarrow's own: it takes a throttled store's answer to a small read for damage and does not ask again
+    ("Failed to flush response stream", pyarrow 25).
+    """
+    return pa.PythonFile(_Object(url), mode="r")
+
+
+class _Object(io.RawIOBase):
+    """An object as a file: every read is one request, made again if the answer broke off."""
+
+    def __init__(self, url: str) -> None:
+        self._bucket, self._key = _bucket_and_key(url)
+        self._url, self._at = url, 0
+        self._size = int(client().head_object(Bucket=self._bucket, Key=self._key)["ContentLength"])
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    seekable = readable
+
+    def tell(self) -> int:
+        """Return the place of the next read."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Move to a place."""
+        self._at = offset + (0, self._at, self._size)[whence]
+        return self._at
+
+    def read(self, size: int = -1) -> bytes:
+        """Return that many bytes, fewer only at the end."""
+        end = self._size if size < 0 else min(self._at + size, self._size)
+        if end <= self._at:
+            return b""
+        with told(self._url):
+            data = self._range(f"bytes={self._at}-{end - 1}")
+        self._at += len(data)
+        return data
+
+    def _range(self, named: str) -> bytes:
+        from botocore.exceptions import HTTPClientError
+
+        for attempt in range(1, _attempts() + 1):
+            try:
+                answer = client().get_object(Bucket=self._bucket, Key=self._key, Range=named)
+                return bytes(answer["Body"].read())
+            except HTTPClientError:  # the answer broke off; requests that failed were made again by the client
+                if attempt == _attempts():
+                    raise
+            time.sleep(_CONFLICT_SECONDS * attempt)
+        raise AssertionError
 
 
 def open_raw(url: str) -> BinaryIO:

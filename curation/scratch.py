@@ -4,7 +4,8 @@ Scratch files prove nothing: no commit names them, a run that is repeated makes 
 them when it has committed. A file that a killed run leaves behind is harmless.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 import pyarrow as pa
 
@@ -13,13 +14,14 @@ from curation.parts import fresh_file
 
 
 def write_scratch(root: str, stage: str, label: str, batches: Iterable[pa.RecordBatch]) -> str | None:
-    """Write rows to a fresh file and return its name, or None if there are none."""
-    held = [batch for batch in batches if batch.num_rows]
-    if not held:
+    """Write rows to a fresh file as they come and return its name, or None if there are none."""
+    filled = (batch for batch in batches if batch.num_rows)
+    first = next(filled, None)
+    if first is None:
         return None
     name = fresh_file(stage, "scratch", label, ".arrow")
-    with storage.create(storage.join(root, name)) as stream, pa.ipc.new_stream(stream, held[0].schema) as writer:
-        for batch in held:
+    with storage.create(storage.join(root, name)) as stream, pa.ipc.new_stream(stream, first.schema) as writer:
+        for batch in chain([first], filled):
             writer.write_batch(batch)
     return name
 
@@ -28,6 +30,12 @@ def read_scratch(root: str, name: str) -> pa.Table:
     """Return the rows of a scratch file."""
     with storage.open_read(storage.join(root, name)) as stream, pa.ipc.open_stream(stream) as reader:
         return reader.read_all()
+
+
+def stream_scratch(root: str, name: str) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a scratch file batch by batch, as they were written."""
+    with storage.open_read(storage.join(root, name)) as stream, pa.ipc.open_stream(stream) as reader:
+        yield from reader
 
 
 def delete_scratch(root: str, names: Iterable[str | None]) -> None:

@@ -152,7 +152,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
         stages += [Stage("quality_model", 3, trained, parameters), Stage("quality", 2, ("ingest", "quality_model"))]
         judged.append("quality")
     if recipe.dedup is not None:
-        signature = recipe.dedup.model_dump(include={"shingle", "bands", "rows", "seed"})
+        signature = recipe.dedup.model_dump(include={"shingle", "bands", "rows", "scheme", "seed"})
         stages.append(Stage("signatures", 1, ("ingest",), signature))
     if recipe.decontamination is not None:
         benchmarks = [[_plain(benchmark), assets[benchmark.path]] for benchmark in recipe.decontamination.benchmarks]
@@ -162,7 +162,7 @@ def _stages(recipe: Recipe, assets: Mapping[str, str]) -> list[Stage]:
     kept = "filter"
     if recipe.dedup is not None:
         order = [[source.name, source.role] for source in recipe.source]
-        stages.append(Stage("dedup", 1, (kept, "signatures"), {**_plain(recipe.dedup), "order": order}))
+        stages.append(Stage("dedup", 2, (kept, "signatures"), {**recipe.dedup.rule, "order": order}))
         kept = "dedup"
     if recipe.decontamination is not None:
         rule = recipe.decontamination.model_dump(exclude=recipe.decontamination.index_fields | {"benchmarks"})

@@ -42,6 +42,15 @@ class Entry:
     version: str  # etag on S3, modification time in ns elsewhere
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file found in a folder: its name, its size, and when it was last written, in seconds since 1970."""
+
+    name: str
+    bytes: int
+    modified: float
+
+
 def join(root: str, *parts: str) -> str:
     """Return the url of a name below a root."""
     return "/".join([root.rstrip("/"), *parts])
@@ -60,8 +69,7 @@ def resolve(root: str, path: str) -> str:
 def open_read(url: str) -> Any:
     """Return a seekable pyarrow file. Raises FileNotFoundError."""
     with told(url):
-        store, path = _store(url)
-        return store.open_input_file(path)
+        return s3.open_read(url) if is_s3(url) else fs.LocalFileSystem().open_input_file(url)
 
 
 def open_raw(url: str) -> BinaryIO:
@@ -78,15 +86,35 @@ def create(url: str) -> Iterator[Any]:
     """
     if is_s3(url):
         with s3.create(url) as stream:
-            yield stream
+            yield _Told(stream, url)
         return
     with _temporary(url) as temporary:
-        with fs.LocalFileSystem().open_output_stream(temporary) as stream:
-            yield stream
-        _fsync(temporary)
-        with contextlib.suppress(FileExistsError):
-            os.link(temporary, url)
-        _fsync(_folder(url))
+        with told(url):
+            stream = fs.LocalFileSystem().open_output_stream(temporary)
+        with stream:
+            yield _Told(stream, url)
+        with told(url):
+            _fsync(temporary)
+            with contextlib.suppress(FileExistsError):
+                os.link(temporary, url)
+            _fsync(_folder(url))
+
+
+class _Told:
+    """A stream whose failures to write name the file and how much of it was written."""
+
+    def __init__(self, stream: Any, url: str) -> None:
+        self._stream, self._url, self._written = stream, url, 0
+
+    def write(self, data: Any) -> int:
+        with told(self._url, self._written):
+            self._stream.write(data)
+        size = memoryview(data).nbytes
+        self._written += size
+        return size
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def read_bytes(url: str) -> bytes:
@@ -160,10 +188,32 @@ def size(url: str) -> int:
 
 def list_names(folder: str) -> list[str]:
     """Return the sorted names of the files directly in a folder; a folder that is not there is empty."""
-    with told(folder):
-        store, path = _store(folder)
-        infos = store.get_file_info(fs.FileSelector(path, allow_not_found=True))
-    return sorted(info.base_name for info in infos if info.type == fs.FileType.File and not _unfinished(info.base_name))
+    return [found.name for found in list_files(folder)]
+
+
+def list_files(folder: str) -> list[Found]:
+    """Return the files directly in a folder, sorted by name; a folder that is not there is empty."""
+    return [found for found in _files(folder) if not _unfinished(found.name)]
+
+
+def list_unfinished(folder: str) -> list[Found]:
+    """Return what `create` and `put_if_absent` were writing into a folder when they were killed, or still are."""
+    return [found for found in _files(folder) if _unfinished(found.name)]
+
+
+def modified(url: str) -> float:
+    """Return when a file was last written, in seconds since 1970. Raises FileNotFoundError."""
+    info = _info(url)
+    if info.type != fs.FileType.File:
+        raise missing(url)
+    return float(info.mtime_ns) / 1e9
+
+
+def delete_if_empty(folder: str) -> None:
+    """Remove a folder that holds nothing; a store of objects has none."""
+    if not is_s3(folder):
+        with contextlib.suppress(OSError):
+            os.rmdir(folder)
 
 
 def find(root: str, pattern: str) -> list[Entry]:
@@ -192,6 +242,14 @@ def sha256(url: str) -> str:
         while block := file.read(_BUFFER_BYTES):
             digest.update(block)
     return digest.hexdigest()
+
+
+def _files(folder: str) -> list[Found]:
+    with told(folder):
+        store, path = _store(folder)
+        infos = store.get_file_info(fs.FileSelector(path, allow_not_found=True))
+    files = [info for info in infos if info.type == fs.FileType.File]
+    return sorted((Found(info.base_name, info.size, info.mtime_ns / 1e9) for info in files), key=lambda f: f.name)
 
 
 def _unfinished(name: str) -> bool:

@@ -7,12 +7,12 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from jobs.commands import checking, looking, running, starting, training
+from jobs.commands import checking, cleaning, looking, running, starting, training
 from jobs.console import Console
 from jobs.doctor import DISTRIBUTION
 from jobs.endings import Ending
 
-GROUPS = (starting, running, looking, checking, training)
+GROUPS = (starting, running, looking, checking, training, cleaning)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

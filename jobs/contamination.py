@@ -3,10 +3,11 @@
 import argparse
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from curation import storage
 from curation.decontamination.audit import Audit, audit
-from curation.decontamination.findings import Finding, check_task, contamination_notes, find_example
+from curation.decontamination.findings import Finding, check_task, contamination_notes, example_rows, find_example
 from curation.decontamination.tally import CELL
 from curation.errors import RecipeError
 from curation.lookup import open_folder
@@ -21,6 +22,9 @@ def add_arguments(one: argparse.ArgumentParser) -> None:
     """Add what `curate contamination` takes besides the work folder."""
     one.add_argument("--task", metavar="T", help="only this benchmark")
     one.add_argument("--example", type=int, metavar="N", help="where this one of its examples was found, rows from 0")
+    one.add_argument(
+        "--examples", action="store_true", help="rows of all found and of all unprotected, for evaluations"
+    )
 
 
 def add_scan_arguments(one: argparse.ArgumentParser) -> None:
@@ -37,6 +41,9 @@ def command(options: argparse.Namespace, console: Console) -> int:
         check_task(notes, options.task)
     elif options.example is not None:
         raise RecipeError("--example N is of a task: give --task T as well")
+    if options.examples:
+        show_example_rows(console, example_rows(folder), options)
+        return 0
     if options.example is not None:
         found = find_example(folder, options.task, options.example)
         if options.json:
@@ -44,7 +51,7 @@ def command(options: argparse.Namespace, console: Console) -> int:
         else:
             show_findings(console, found)
         return 0
-    report = contamination(folder.manifests["decontaminate"])
+    report = contamination(folder.root, folder.manifests)
     assert report is not None  # the notes are there
     if options.json:
         console.json(report.of_task(options.task).to_json())
@@ -77,10 +84,36 @@ def show_contamination(console: Console, found: Contamination) -> None:
     cells = [[cell["task"], cell["source"], *(f"{cell[name]:,}" for name in CELL)] for cell in found.matrix]
     console.lines([""])
     console.table(["task", "source", *(name.replace("_", " ") for name in CELL)], cells, right=range(2, 10))
-    console.lines(["", _counted(found.total), f"n-grams set aside as phrases: {len(found.set_aside):,}", ""])
+    console.lines(["", _counted(found.total)])
+    _show_set_aside(console, found)
     most = sorted(found.most_found, key=lambda row: (-row["documents"], row["task"], row["row"]))[:_MOST]
     examples = [[row["task"], f"{row['row']}", f"{row['documents']:,}"] for row in most]
     console.table(["task", "example", "documents"], examples, right=(1, 2))
+
+
+def show_example_rows(console: Console, tasks: Mapping[str, Mapping[str, Any]], options: argparse.Namespace) -> None:
+    """Print which examples are unclean, of all tasks or of one."""
+    chosen = {task: rows for task, rows in tasks.items() if options.task in (None, task)}
+    if options.json:
+        console.json(chosen)
+        return
+    for task, rows in chosen.items():
+        told = [" ".join(map(str, rows[name])) or "none" for name in ("found", "unprotected")]
+        console.lines([f"{task}: {rows['examples']:,} examples", f"  found: {told[0]}", f"  unprotected: {told[1]}"])
+
+
+def _show_set_aside(console: Console, found: Contamination) -> None:
+    """Print the phrases that most documents have, in their words, and the examples found by phrases alone."""
+    console.lines([f"n-grams set aside as phrases: {len(found.set_aside):,}"])
+    most = sorted(found.set_aside, key=lambda row: -row["documents"])[:_MOST]
+    phrases = [[row["task"], f"{row['row']}", f"{row['documents']:,}", row["words"]] for row in most]
+    if phrases:
+        console.table(["task", "example", "documents", "phrase"], phrases, right=(1, 2))
+    exempted = [f"{row['task']} {row['row']}" for row in found.exempted]
+    if exempted:
+        rest = f", and {len(exempted) - _MOST:,} more" if len(exempted) > _MOST else ""
+        console.lines([f"examples found by phrases alone: {', '.join(exempted[:_MOST])}{rest}"])
+    console.lines([""])
 
 
 def show_preview(console: Console, coming: Mapping[str, int] | None) -> None:

@@ -5,8 +5,9 @@ document its bands and shingle hashes (the one exception the design allows, its 
 """
 
 import math
+import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,13 +19,18 @@ from curation import commits, ledger
 from curation.commits import Manifest
 from curation.dedup import tasks
 from curation.dedup.bands import collision_probability
-from curation.dedup.components import UnionFind
-from curation.dedup.tasks import BLOBS, CANDIDATES, HASHED, LINKED, STAGE, ResolveTask, ShardTask
+from curation.dedup.generations import NOTE, Settled, decided_note, settled
+from curation.dedup.greedy import SPILL_BYTES
+from curation.dedup.guards import check_largest_cluster, largest_cluster
+from curation.dedup.room import Room
+from curation.dedup.rows import CANDIDATES, HASHED, LINKED, Places
+from curation.dedup.tasks import STAGE, ResolveTask, ShardTask, rank_order
 from curation.dedup.verdicts import JudgeTask, judge_shard
 from curation.judging import judge_commit
 from curation.parts import Part, part_from_json
 from curation.scratch import delete_scratch, read_scratch, write_scratch
 from curation.shards_table import Shard
+from jobs.dedup_components import Placed, candidates, width_of
 from jobs.job import Job, run_stage
 from jobs.spark import collect, in_batches, run_shards, shard_rows
 
@@ -33,43 +39,69 @@ _ROWS_PER_PART = 4_000_000  # band rows sorted by one task: about 256 MB while i
 _BAND_ROWS_A_TASK = 500_000
 _HASHES_A_TASK = 250_000
 _CANDIDATES_A_TASK = 10_000  # about 4 kB each
-_GENERATION_STEP = 1 << 12  # more than there can be sources
 _NO_SHARD = -1  # where a walk says how often it did not compare
 
 Ints = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class _Firsts:
-    """A task body that also needs the shards' first doc_ids; picklable, unlike a closure over the job."""
-
-    body: Callable[[Iterable[pa.RecordBatch], Ints], Iterator[pa.RecordBatch]]
-    firsts: Ints
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return self.body(batches, self.firsts)
-
-
 def run(job: Job) -> Manifest:
-    """Judge every document that filter keeps, and commit verdicts and compared pairs at once."""
+    """Judge every document that filter keeps, and commit verdicts and compared pairs at once.
+
+    What an earlier run in this folder has decided stands, where nothing changed that decides about it.
+    """
     shards = job.shards()
-    firsts = np.array([shard.first_doc_id for shard in shards], np.int64)
-    scans = _scans(job, shards)
-    exact = _by_shard(job, _exact(job, scans, firsts), "exact", len(scans))
+    scans, standing, note = _with_settled(job, _scans(job, shards))
+    places = Places(
+        np.array([shard.first_doc_id for shard in shards], np.int64),
+        np.array([task.is_settled for task in scans], bool),
+    )
+    exact = _by_shard(job, _exact(job, scans, places), "exact", len(scans))
     scans = [task.with_exact(exact.get(number)) for number, task in enumerate(scans)]
-    with_candidates, numbers = _components(job, scans, firsts)
-    near = _near(job, with_candidates, numbers["candidates"], firsts)
+    with_candidates, numbers = candidates(job, scans, places)
+    near = _near(job, with_candidates, numbers["candidates"], places)
     links = _by_shard(job, near, "near", len(scans))
     numbers["overflowed"] = _overflowed(job, links.pop(_NO_SHARD, None))
-    final = _by_shard(job, _resolve(job, exact, links, firsts), "final", len(scans))
-    parts = _verdicts(job, scans, final, links)
+    numbers["settled_shards"] = len(standing.shards)
+    final = _by_shard(job, _resolve(job, scans, exact, links, places), "final", len(scans))
+    shared = [*standing.verdicts.values(), *standing.pairs.values()]
+    parts = [*shared, *_verdicts(job, scans, final, links)]
     scratch = [*exact.values(), *links.values(), *final.values(), *(task.candidates for task in with_candidates)]
-    lines = ledger.judged(job.root, STAGE, [p for p in parts if p.table == "verdicts"], job.source_names)
-    ledger.check_guard(STAGE, lines, job.recipe.max_removed.get(STAGE))
+    numbers["largest_cluster"] = _check_guards(job, [part for part in parts if part.table == "verdicts"])
     commit = judge_commit(STAGE, job.inputs.digest, job.key(STAGE), parts, shards)
-    manifest = job.finish(STAGE, [commits.put_commit(job.root, commit)], _notes(job, numbers))
+    done = commits.put_commit(job.root, commit, {part.file for part in shared})
+    manifest = job.finish(STAGE, [done], {**_notes(job, numbers), NOTE: note})
     delete_scratch(job.root, scratch)
     return manifest
+
+
+def _with_settled(job: Job, scans: Sequence[ShardTask]) -> tuple[list[ShardTask], Settled, dict[str, Any]]:
+    """Return the tasks, knowing what is settled, and what this run notes for later ones."""
+    declared, settings = job.stages[STAGE], job.recipe.dedup
+    assert settings is not None
+    rule = [declared.version, declared.libraries, {**declared.parameters, "order": None}]
+    note = decided_note(scans, [source.name for source in job.recipe.source], rule)
+    if settings.removal != "greedy":  # a later document can join two connected components
+        return list(scans), Settled(), note
+    standing = settled(job.root, note)
+    marked = [
+        replace(task, is_settled=True, earlier=standing.verdicts.get(task.shard.shard))
+        if task.shard.shard in standing.shards
+        else task
+        for task in scans
+    ]
+    return marked, standing, note
+
+
+def _check_guards(job: Job, verdicts: Sequence[Part]) -> int:
+    """Stop the run if it removes too much of a source, or has too large a cluster; return the size of the largest."""
+    settings = job.recipe.dedup
+    assert settings is not None
+    lines = ledger.judged(job.root, STAGE, verdicts, job.source_names)
+    ledger.check_guard(STAGE, lines, job.recipe.max_removed.get(STAGE))
+    doc_id, size = largest_cluster(job.root, verdicts)
+    received = sum(line.received.units for line in lines.values())
+    check_largest_cluster(doc_id, size, received, settings.max_cluster_share)
+    return size
 
 
 def _scans(job: Job, shards: Sequence[Shard]) -> list[ShardTask]:
@@ -84,12 +116,12 @@ def _scans(job: Job, shards: Sequence[Shard]) -> list[ShardTask]:
     references = {source.name for source in job.recipe.source if source.role == "reference"}
     documents = sum(shard.documents for shard in shards)
     rows = documents * settings.bands
-    parts = max(math.ceil(rows / _ROWS_PER_PART), _width(job, rows, _BAND_ROWS_A_TASK))
+    parts = max(math.ceil(rows / _ROWS_PER_PART), width_of(job, rows, _BAND_ROWS_A_TASK))
     return [
         ShardTask(
             job.root,
             shard,
-            0 if shard.source in references else 1 + shard.generation * _GENERATION_STEP + position[shard.source],
+            rank_order(shard.generation, None if shard.source in references else position[shard.source]),
             signals[shard.shard],
             signatures[shard.shard],
             quality.get(shard.shard),
@@ -101,74 +133,36 @@ def _scans(job: Job, shards: Sequence[Shard]) -> list[ShardTask]:
     ]
 
 
-def _exact(job: Job, scans: Sequence[ShardTask], firsts: Ints) -> Any:
+def _exact(job: Job, scans: Sequence[ShardTask], places: Places) -> Any:
     documents = sum(task.shard.documents for task in scans)
-    width = _width(job, documents, _HASHES_A_TASK)
+    width = width_of(job, documents, _HASHES_A_TASK)
     rows = shard_rows(job.spark, tasks.hashed_rows, scans, HASHED).repartition(width, "hash_a")
     ordered = rows.sortWithinPartitions("hash_a", "hash_b", "sort_order", "survivor", "sort_key")
-    return ordered.mapInArrow(in_batches(_Firsts(tasks.exact_links, firsts)), LINKED)
+    return ordered.mapInArrow(in_batches(Placed(tasks.exact_links, places)), LINKED)
 
 
-def _components(job: Job, scans: Sequence[ShardTask], firsts: Ints) -> tuple[list[ShardTask], dict[str, int]]:
-    """Return the tasks of shards with candidates, each with its list of (doc_id, component)."""
-    width = _width(job, scans[0].parts if scans else 1, 1)
-    blobs = shard_rows(job.spark, tasks.band_rows, scans, BLOBS).repartition(width, "part")
-    edges = blobs.sortWithinPartitions("part").mapInArrow(
-        in_batches(_Rooted(tasks.edges_of, job.root)), "file string, rows long, buckets long, largest long"
-    )
-    forest = UnionFind()
-    numbers = {"band_rows": 0, "buckets": 0, "largest_bucket": 0}
-    files = [(row["file"], row["rows"], row["buckets"], row["largest"]) for row in collect(edges)]
-    for name, rows, buckets, largest in sorted(files):
-        numbers["band_rows"] += rows
-        numbers["buckets"] += buckets
-        numbers["largest_bucket"] = max(numbers["largest_bucket"], largest)
-        if name:
-            table = read_scratch(job.root, name)
-            forest.feed(table["doc_id"].to_numpy(), table["first"].to_numpy())
-    delete_scratch(job.root, [name for name, *_ in files if name])
-    ids, labels = forest.labels()
-    numbers["candidates"] = len(ids)
-    sizes = np.unique(labels, return_counts=True)[1]
-    numbers["components"], numbers["largest_component"] = len(sizes), int(sizes.max(initial=0))
-    return _with_candidates(job, scans, firsts, ids, labels), numbers
-
-
-def _with_candidates(job: Job, scans: Sequence[ShardTask], firsts: Ints, ids: Ints, labels: Ints) -> list[ShardTask]:
-    edges: Any = np.searchsorted(ids, np.r_[firsts, np.iinfo(np.int64).max])
-    found = []
-    for number, task in enumerate(scans):
-        here = slice(int(edges[number]), int(edges[number + 1]))
-        if here.stop > here.start:
-            rows = pa.record_batch({"doc_id": pa.array(ids[here]), "component": pa.array(labels[here])})
-            name = write_scratch(job.root, STAGE, f"{task.shard.shard}-candidates", [rows])
-            found.append(replace(task, candidates=name))
-    return found
-
-
-def _near(job: Job, scans: Sequence[ShardTask], candidates: int, firsts: Ints) -> Any:
+def _near(job: Job, scans: Sequence[ShardTask], count: int, places: Places) -> Any:
     settings = job.recipe.dedup
-    width = _width(job, candidates, _CANDIDATES_A_TASK)
+    width = width_of(job, count, _CANDIDATES_A_TASK)
     rows = shard_rows(job.spark, tasks.candidate_rows, scans, CANDIDATES).repartition(width, "component")
     ordered = rows.sortWithinPartitions("component", "sort_order", "survivor", "sort_key")
-    return ordered.mapInArrow(in_batches(_Firsts(_Near(settings), firsts)), LINKED)
+    return ordered.mapInArrow(in_batches(Placed(_Near(settings), places)), LINKED)
 
 
-def _resolve(job: Job, exact: Mapping[int, str], near: Mapping[int, str], firsts: Ints) -> Any:
+def _resolve(
+    job: Job, scans: Sequence[ShardTask], exact: Mapping[int, str], near: Mapping[int, str], places: Places
+) -> Any:
     """Bring near drops together with the exact copies of what they drop; count what each kept document stands for."""
     numbers = sorted({*exact, *near})
-    payloads = [ResolveTask(job.root, exact.get(number), near.get(number), firsts) for number in numbers]
+    payloads = [
+        ResolveTask(job.root, exact.get(number), near.get(number), places, scans[number].earlier) for number in numbers
+    ]
     return shard_rows(job.spark, tasks.resolved, payloads, LINKED)
-
-
-def _width(job: Job, rows: int, rows_a_task: int) -> int:
-    """Return the partitions of a shuffle: no more than its rows are worth."""
-    return min(job.partitions, max(1, math.ceil(rows / rows_a_task)))
 
 
 def _by_shard(job: Job, links: Any, label: str, shards: int) -> dict[int, str]:
     """Write links to one scratch file per shard and return shard number -> file."""
-    ordered = links.repartition(_width(job, shards, 1), "shard").sortWithinPartitions(
+    ordered = links.repartition(width_of(job, shards, 1), "shard").sortWithinPartitions(
         "shard", "kind", "doc_id", "other"
     )
     rows = ordered.mapInArrow(in_batches(_Labelled(job.root, label)), "shard int, file string")
@@ -190,7 +184,7 @@ def _verdicts(job: Job, scans: Sequence[ShardTask], final: Mapping[int, str], ne
     judged = [
         JudgeTask(task, final.get(number), near.get(number), tuple(firsts), tuple(generations))
         for number, task in enumerate(scans)
-        if not task.is_reference
+        if not task.is_reference and not task.is_settled
     ]
     return [part_from_json(part) for parts in run_shards(job.spark, _judge, judged) for part in parts]
 
@@ -210,20 +204,13 @@ def _notes(job: Job, numbers: Mapping[str, int]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class _Rooted:
-    body: Callable[[str, Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-    root: str
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return self.body(self.root, batches)
-
-
-@dataclass(frozen=True)
 class _Near:
     settings: Any
 
-    def __call__(self, batches: Iterable[pa.RecordBatch], firsts: Ints) -> Iterator[pa.RecordBatch]:
-        return tasks.near_links(self.settings, batches, firsts)
+    def __call__(self, batches: Iterable[pa.RecordBatch], places: Places) -> Iterator[pa.RecordBatch]:
+        local = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0]  # of an executor: where it may fill a disk
+        room = Room(SPILL_BYTES, local if os.path.isdir(local) else None)
+        return tasks.near_links(self.settings, batches, places, room)
 
 
 @dataclass(frozen=True)

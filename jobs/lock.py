@@ -43,6 +43,14 @@ def run_lock(root: str, warn: Callable[[str], None]) -> Iterator[None]:
         storage.delete(mine)
 
 
+def running_since(root: str) -> float | None:
+    """Return when the oldest run began that stands in the list, in seconds since 1970; None if there is none."""
+    folder = storage.join(root, "locks")
+    found = storage.list_files(folder)
+    alive = [lock.modified for lock in found if not _is_of_a_dead_process(storage.join(folder, lock.name))]
+    return min(alive, default=None)
+
+
 def _is_of_a_dead_process(url: str) -> bool:
     """Return whether a lock was left behind by a process of this machine that is gone."""
     try:

@@ -43,6 +43,13 @@ SETTINGS = {
     "spark.python.worker.reuse": "true",
     "spark.ui.showConsoleProgress": "false",
 }
+# Spark 3.5.7 does not know these, 4.3.0 knows all (asked of both). Settings of the engine's core are known to either.
+_SINCE = {
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": (4, 1),
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": (4, 1),
+    "spark.sql.execution.arrow.maxBytesPerBatch": (4, 1),
+}
+LEFT_OUT = "left out, unknown to this version"
 _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
@@ -71,6 +78,7 @@ def open_session(master: str | None = None, settings: dict[str, str] | None = No
         )
     if "PYSPARK_GATEWAY_PORT" not in os.environ:  # else spark-submit's JVM is running already
         os.environ["JAVA_HOME"] = str(ensure_java().home)
+    import pyspark
     from pyspark.sql import SparkSession
 
     given = _submitted()
@@ -81,8 +89,9 @@ def open_session(master: str | None = None, settings: dict[str, str] | None = No
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("curate")
     pinned = {**SETTINGS, **(_local_settings() if master.startswith("local") else {}), **(settings or {})}
+    unknown = settings_left_out(pyspark.__version__)
     for name, value in pinned.items():
-        if name not in given or name in SETTINGS:
+        if name not in unknown and (name not in given or name in SETTINGS):
             builder = builder.config(name, value)
     try:
         with interrupts_held_back():
@@ -184,9 +193,20 @@ def running_tasks(started: Callable[[], Any]) -> tuple[int, int]:
 
 
 def settings_in_force(spark: Any) -> dict[str, str]:
-    """Return the pinned settings as the session has them, and its version; those it does not know are absent."""
-    found = {name: spark.conf.get(name, None) for name in SETTINGS}
-    return {"spark.version": spark.version, **{name: value for name, value in found.items() if value is not None}}
+    """Return the pinned settings as the session has them, its version, and the names of those it does not know."""
+    unknown = settings_left_out(spark.version)
+    found = {name: str(spark.conf.get(name)) for name in SETTINGS if name not in unknown}
+    return {"spark.version": spark.version, **found, **({LEFT_OUT: ", ".join(unknown)} if unknown else {})}
+
+
+def settings_left_out(version: str) -> list[str]:
+    """Return the settings that a version of Spark does not know.
+
+    >>> len(settings_left_out("3.5.7")), settings_left_out("4.3.0")
+    (3, [])
+    """
+    numbers = tuple(int(number) for number in re.findall(r"\d+", version)[:2])
+    return [name for name, since in _SINCE.items() if numbers < since]
 
 
 class _Task:

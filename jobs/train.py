@@ -1,7 +1,7 @@
 """Training as a child process: the trainer needs torch, which this package neither imports nor asks for.
 
 The words of `curate train` are handed on to `python -m trainer`. Where they name a work folder, the shards of its last
-run are meant, and the run's files go below it, where the report finds them.
+run are meant, and a run's files go below it, where the report finds them.
 """
 
 import signal
@@ -21,6 +21,7 @@ from curation.trace import shards_folder
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "train" / "demo.toml"
 _SHARDS, _FOLDER = "--shards", "--folder"
+_READING = ("plan", "evaluate", "export")  # commands of the trainer that make no run
 
 
 def start(words: Sequence[str]) -> int:
@@ -60,6 +61,6 @@ def of_work_folder(words: Sequence[str]) -> list[str]:
         raise RecipeError(f"{root}: training maps its shards into memory; copy the folder to a disk that all nodes see")
     if storage.exists(storage.join(root, "latest.json")):
         found[place] = shards_folder(open_folder(root))
-        if _FOLDER not in found:
+        if _FOLDER not in found and found[0] not in _READING:
             found += [_FOLDER, run_folder(root, found[place])]
     return found

@@ -45,6 +45,7 @@ def is_within(name: str, packages: tuple[str, ...]) -> bool:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_module_imports_what_its_layer_may(path):
+    """AT-21."""
     package = path.relative_to(ROOT).parts[0]
     tops = {name: name.partition(".")[0] for name in imported(path)}
     assert not {name for name, top in tops.items() if top in FOREIGN[package]}
@@ -66,6 +67,7 @@ for name in sys.argv[1:]:
 
 
 def test_every_module_of_the_method_imports_where_spark_and_torch_are_missing():
+    """AT-21."""
     names = [module.name for module in pkgutil.walk_packages(curation.__path__, "curation.")]
     done = subprocess.run(
         [sys.executable, "-c", BLOCKED, *names, "schemas.tables"], cwd=ROOT, capture_output=True, text=True, check=False

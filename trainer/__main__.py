@@ -1,22 +1,30 @@
 """`python -m trainer RECIPE --shards DIR`: what `curate train` starts, and torchrun on many machines.
 
+`python -m trainer plan`, `evaluate` and `export` stand beside it; each module of that name has its own command line.
+
 Exit codes: 0 done, 2 usage or recipe, 3 training does not work out, 4 a damaged file, 5 lost too many processes, 143
 asked to end by SIGTERM, and saved.
 """
 
 import argparse
+import importlib
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from curation.shards.errors import CurationError
 
+COMMANDS = ("plan", "evaluate", "export")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _train(options)
+        if words and words[0] in COMMANDS:
+            command = importlib.import_module(f"trainer.{words[0]}")
+            return int(command.main(words[1:]))
+        return _train(parser().parse_args(words))
     except CurationError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code

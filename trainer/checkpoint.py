@@ -158,6 +158,19 @@ def latest(folder: Path) -> Path | None:
     return Path(found)
 
 
+def find(folder: str | Path) -> Path:
+    """Return the folder of one checkpoint: this one, or the latest of those in it. Raises RecipeError without any."""
+    found = Path(folder) if (Path(folder) / PAPER).exists() else latest(Path(folder))
+    if found is None:
+        raise RecipeError(f"{folder}: no checkpoint; give the folder of one, step-NNNNNNNN, or of several")
+    return found
+
+
+def read_recipe(checkpoint: Path) -> Config:
+    """Return the recipe that a checkpoint was made by."""
+    return parse_config(_paper(checkpoint)["recipe"], str(checkpoint / PAPER))
+
+
 def read_model(folder: str | Path) -> tuple[Config, GPT]:
     """Return the recipe and the whole model of a checkpoint, on the CPU, in one process without a group.
 
@@ -167,10 +180,8 @@ def read_model(folder: str | Path) -> tuple[Config, GPT]:
     Raises:
         RecipeError: there is no checkpoint.
     """
-    found = Path(folder) if (Path(folder) / PAPER).exists() else latest(Path(folder))
-    if found is None:
-        raise RecipeError(f"{folder}: no checkpoint; give the folder of one, step-NNNNNNNN, or of several")
-    config = parse_config(_paper(found)["recipe"], str(found / PAPER))
+    found = find(folder)
+    config = read_recipe(found)
     with torch.device("meta"):
         gpt = GPT(config.model).to(parameter_dtype(config.training))
     gpt.to_empty(device="cpu")

@@ -78,6 +78,17 @@ def read(benchmark: Benchmark, open_stream: OpenStream, mode: Mode) -> Iterator[
         raise BenchmarkError(f"benchmark {benchmark.path} holds no examples; check `path`, `container` and `members`")
 
 
+def records(benchmark: Benchmark, open_stream: OpenStream) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield row and whole record of each example, rows numbered as `read` does: what an evaluation asks about.
+
+    Raises:
+        BenchmarkError: as `read`, but for fields, which are the caller's to look for.
+    """
+    benchmark = resolve(benchmark, open_stream)
+    for row, (record, _) in enumerate(_examples(benchmark, open_stream)):
+        yield row, record
+
+
 def resolve(benchmark: Benchmark, open_stream: OpenStream) -> Benchmark:
     """Return the benchmark with its format and task filled in, from the file's name or else its first record.
 

@@ -70,6 +70,45 @@ def find_example(folder: Folder, task: str, row: int) -> list[Finding]:
     return [finding for part in folder.manifests["matches"].parts() for finding in _of_part(folder, part, ngrams)]
 
 
+def example_rows(folder: Folder) -> dict[str, dict[str, Any]]:
+    """Return of each task what an evaluation needs to tell its clean examples from the others.
+
+    `examples` counts them; `found` are the rows of those with an n-gram in a document that came to be judged, before
+    anything was cut, so that phrases set aside count too; `unprotected` are those too short to be looked for.
+    """
+    index = Index.from_bytes(storage.read_bytes(index_url(folder.root, folder.manifests["matches"].key)))
+    ngrams = [_judged_ngrams(folder, part) for part in folder.manifests["matches"].parts()]
+    hit = np.isin(index.ngrams, np.concatenate(ngrams)) if ngrams else np.zeros(len(index.ngrams), np.bool_)
+    found = np.unique(index.postings[np.repeat(hit, np.diff(index.posting_offsets))])
+    unprotected = np.setdiff1d(np.arange(len(index.example_tasks)), index.postings)
+    return {
+        task: {
+            "examples": int((index.example_tasks == number).sum()),
+            "found": _rows(index, found, number),
+            "unprotected": _rows(index, unprotected, number),
+        }
+        for number, task in enumerate(index.tasks)
+    }
+
+
+def _rows(index: Index, examples: Any, task: int) -> list[int]:
+    rows: list[int] = np.sort(index.example_rows[examples[index.example_tasks[examples] == task]]).tolist()
+    return rows
+
+
+def _judged_ngrams(folder: Folder, part: Part) -> Hashes:
+    """Return the n-grams found in the documents of a shard that decontaminate received."""
+    shard = part.facts["shard"]
+    verdicts = [p for p in folder.manifests["decontaminate"].parts("verdicts") if p.facts["shard"] == shard]
+    judged = [batch["doc_id"].to_numpy() for p in verdicts for batch in read_batches(folder.root, p, ["doc_id"])]
+    ids = np.concatenate(judged) if judged else np.zeros(0, np.int64)
+    kept = [
+        batch["ngram"].to_numpy()[np.isin(batch["doc_id"].to_numpy(), ids)]
+        for batch in read_batches(folder.root, part, ["doc_id", "ngram"])
+    ]
+    return np.unique(np.concatenate(kept)) if kept else np.zeros(0, np.uint64)
+
+
 def _of_part(folder: Folder, part: Part, ngrams: Hashes) -> Iterator[Finding]:
     columns = ["doc_id", "ngram", "start", "end"]
     kept = [

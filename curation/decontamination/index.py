@@ -133,7 +133,7 @@ def build(examples: Iterable[Example], mode: Mode) -> Index:
         texts += example.texts
         owners += [number] * len(example.texts)
     words = split(pa.array(texts, pa.large_string()), mode)
-    hashes, endings, lengths, text_numbers = _ngrams(words.hashes, words.offsets)
+    hashes, endings, lengths, text_numbers = ngrams_of_words(words.hashes, words.offsets)
     owner = np.array(owners, np.int64)[text_numbers]
     order = np.lexsort((owner, hashes))
     fresh = np.ones(len(order), np.bool_)
@@ -158,7 +158,7 @@ def _frozen(arrays: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
     return arrays
 
 
-def _ngrams(hashes: Hashes, offsets: Offsets) -> tuple[Hashes, Hashes, Offsets, Offsets]:
+def ngrams_of_words(hashes: Hashes, offsets: Offsets) -> tuple[Hashes, Hashes, Offsets, Offsets]:
     """Return hash, hash of the last 8 words, length and text number of every n-gram of every text."""
     sizes = np.diff(offsets)
     counts = np.where(sizes < SHORTEST, 0, np.maximum(sizes - LONGEST, 0) + 1)

@@ -53,7 +53,13 @@ def _race_questions(record: dict[str, Any]) -> list[dict[str, Any]]:
     if not isinstance(questions, list) or not isinstance(options, list) or len(questions) != len(options):
         raise WrongFile("fields 'questions' and 'options' are not lists of one length")
     article = _one(record, "article")
-    return [{"question": q, "options": o, "article": article} for q, o in zip(questions, options, strict=True)]
+    answers = record.get("answers")
+    if not isinstance(answers, list) or len(answers) != len(questions):
+        answers = [None] * len(questions)  # nobody needs them to protect the questions
+    return [
+        {"question": question, "options": choices, "article": article, "answer": answer}
+        for question, choices, answer in zip(questions, options, answers, strict=True)
+    ]
 
 
 def _race(record: dict[str, Any], mode: Mode) -> list[str]:

@@ -1,36 +1,18 @@
-"""Bands of a signature as bucket keys, and buckets as edges that say who may be compared.
+"""Bands of a signature as bucket keys.
 
 A key is 8 bytes with the number of its band mixed in, so that all bands share one key space. Rows (key, doc_id)
 travel as packed bytes, 16 each, so that the engine moves few large values and never touches a row.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-
 import numpy as np
 
-from curation.dedup.components import UnionFind
 from curation.dedup.kernels import Hashes, Integers, Signatures
 
 NO_BUCKET = np.uint64(0)  # the key of a document without shingles; no other key has this value
 _NO_MINIMUM = np.uint32(0xFFFFFFFF)
-_ROW = np.dtype([("key", "<u8"), ("doc_id", "<i8")])
+ROW = np.dtype([("key", "<u8"), ("doc_id", "<i8")])
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_A, _MIX_B = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
-
-
-@dataclass(frozen=True, slots=True)
-class StarEdges:
-    """A spanning forest of the documents of one part that share a bucket: doc_ids[i] is connected with firsts[i].
-
-    `firsts` are the smallest doc_ids of their trees and not in `doc_ids`, which are ascending.
-    """
-
-    doc_ids: Integers
-    firsts: Integers
-    rows: int
-    buckets: int  # with two documents or more
-    largest_bucket: int
 
 
 def band_keys(signatures: Signatures, bands: int, rows: int) -> Hashes:
@@ -65,7 +47,7 @@ def pack(keys: Hashes, doc_ids: Integers, parts: int) -> list[tuple[int, bytes]]
     `keys` is uint64[documents, bands]. A row is the key and the doc_id, little-endian. Documents without shingles
     have none.
     """
-    rows = np.empty(keys.size, _ROW)
+    rows = np.empty(keys.size, ROW)
     rows["key"] = keys.ravel()
     rows["doc_id"] = np.repeat(doc_ids, keys.shape[1])
     rows = rows[rows["key"] != NO_BUCKET]
@@ -78,23 +60,6 @@ def pack(keys: Hashes, doc_ids: Integers, parts: int) -> list[tuple[int, bytes]]
         for number, (start, end) in enumerate(zip(np.r_[0, ends[:-1]], ends, strict=True))
         if end > start
     ]
-
-
-def star_edges(blobs: Iterable[bytes]) -> StarEdges:
-    """Link the documents of every bucket of one part to its smallest doc_id and return a spanning forest of that.
-
-    All blobs of the part must come together, in any order. Memory is about 64 bytes a row.
-    """
-    rows = np.frombuffer(b"".join(blobs), _ROW)
-    order = np.lexsort((rows["doc_id"], rows["key"]))
-    keys, doc_ids = rows["key"][order], rows["doc_id"][order]
-    starts = np.flatnonzero(np.r_[True, keys[1:] != keys[:-1]]) if keys.size else np.empty(0, np.int64)
-    sizes = np.diff(np.r_[starts, keys.size])
-    firsts = np.repeat(doc_ids[starts], sizes)
-    linked = firsts != doc_ids
-    forest = UnionFind()
-    forest.feed(doc_ids[linked], firsts[linked])
-    return StarEdges(*forest.edges(), keys.size, int((sizes > 1).sum()), int(sizes.max(initial=0)))
 
 
 def _mix(x: Hashes) -> Hashes:

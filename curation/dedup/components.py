@@ -23,6 +23,10 @@ class UnionFind:
         self._parents: Nodes = np.empty(1 << 10, np.int32)
         self._slots: Nodes = np.full(1 << 11, -1, np.int32)
 
+    def __len__(self) -> int:
+        """How many ids are known."""
+        return self._nodes
+
     def feed(self, a: Integers, b: Integers) -> None:
         """Connect a[i] with b[i] for every i; an edge from an id to itself makes the id known.
 

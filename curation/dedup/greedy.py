@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from curation.dedup.buffers import own
 from curation.dedup.kernels import Hashes, Integers, chosen
 from curation.dedup.kernels import layout as at
-from curation.dedup.room import empty_state, with_room
+from curation.dedup.room import Room
 
 MAX_KEPT_PER_BAND = 1024  # no ordinary corpus had as many kept documents in one bucket; templates had 2,809 walks cut
+SPILL_BYTES = 256 << 20  # of one array of a walk; a component that needs more is worked off from disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Rows:
 
     Row r's set is hashes[offsets[r]:offsets[r + 1]], sorted and distinct. `bands` is uint64[rows, bands]. A component
     is never negative. A reference is kept whatever it resembles; like all rows it can drop only rows that follow it.
+    So is a settled row, which an earlier run has kept.
     """
 
     components: Integers
@@ -36,6 +38,7 @@ class Rows:
     offsets: Integers
     capped: NDArray[np.bool_]
     reference: NDArray[np.bool_]
+    settled: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +71,20 @@ class Walk(ABC):
     """One rule of removal, fed with rows in batches whose boundaries change nothing.
 
     `threshold_ppm` is the similarity, in millionths, from which on two documents are duplicates. Of a bucket at most
-    `max_kept_per_band` members are walked, the best in rank. `record_pairs` is for evidence and tests.
+    `max_kept_per_band` members are walked, the best in rank. `record_pairs` is for evidence and tests. `room` says
+    from which size on members lie on disk.
     """
 
     def __init__(
-        self, threshold_ppm: int, *, max_kept_per_band: int = MAX_KEPT_PER_BAND, record_pairs: bool = False
+        self,
+        threshold_ppm: int,
+        *,
+        max_kept_per_band: int = MAX_KEPT_PER_BAND,
+        record_pairs: bool = False,
+        room: Room | None = None,
     ) -> None:
         self._rule = (threshold_ppm, max_kept_per_band)
+        self._room = room or Room(SPILL_BYTES)
         self._record_pairs = record_pairs
         self._state: at.State | None = None
         self._pairs: list[at.Compared] = []
@@ -109,15 +119,16 @@ class Walk(ABC):
     def _advance(self, rows: Rows, kernel: Callable[[at.Batch, int, at.State], int]) -> Decisions:
         """Let a kernel run over the rows, giving it more room wherever it stops."""
         batch = _batch(rows)
-        state = empty_state(batch.bands.shape[1], *self._rule) if self._state is None else self._state
+        state = self._room.empty_state(batch.bands.shape[1], *self._rule) if self._state is None else self._state
         _check_order(batch.components, int(state.counts[at.COMPONENT]))
         decided, row = [_nothing_decided()], 0
         while row < batch.doc_ids.size:
             row = kernel(batch, row, state)
             decided.append(self._drain(state))
             if row < batch.doc_ids.size:
-                state = with_room(state, batch, row)
+                state = self._room.enlarged(state, batch, row)
         self._state = state
+        self._room.release(state)
         return _decisions(at.Decided(*_joined(decided)))
 
     def _drain(self, state: at.State) -> at.Decided:
@@ -160,7 +171,7 @@ class ComponentWalk(Walk):
     def finish(self) -> Decisions:
         if self._state is None:
             return _decisions(_nothing_decided())
-        self._state = with_room(self._state)
+        self._state = self._room.enlarged(self._state)
         chosen().close_component(self._state)
         return _decisions(self._drain(self._state))
 
@@ -168,6 +179,8 @@ class ComponentWalk(Walk):
 def _batch(rows: Rows) -> at.Batch:
     """Return the rows as the kernels want them; arrays that are views of Arrow buffers become their own."""
     flags = rows.reference * np.uint8(at.REFERENCE) | rows.capped * np.uint8(at.CAPPED)
+    if rows.settled is not None:
+        flags |= rows.settled * np.uint8(at.SETTLED)
     return at.Batch(
         own(rows.components, np.int64),
         own(rows.doc_ids, np.int64),

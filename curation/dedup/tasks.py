@@ -1,41 +1,62 @@
 """What a deduplication task does with one shard, or with a run of sorted rows. Nothing here knows the engine.
 
-Rank is (order, survivor, doc_key): references first, then generation and place of the source in the recipe; within a
-source the survivor rule; then the key. Smaller is better, everywhere.
+Rank is (order, survivor, doc_key): the generation, in it references first, then the place of the source in the recipe;
+within a source the survivor rule; then the key. Smaller is better, everywhere. So whatever comes later, references too,
+changes nothing about the documents of earlier generations, and a shard that an earlier run has decided is *settled*:
+what it kept takes part, and nothing of it is decided again.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from curation.dedup.bands import pack, star_edges
+from curation.dedup.bands import pack
+from curation.dedup.buckets import BucketCounts, bucket_edges
 from curation.dedup.buffers import pack_hashes, unpack_bands, unpack_hashes
 from curation.dedup.greedy import ComponentWalk, Decisions, GreedyWalk, Pairs, Rows
+from curation.dedup.room import Room
+from curation.dedup.rows import (
+    ACCEPTED,
+    BLOBS,
+    CANDIDATES,
+    CAPPED,
+    CAPPED_DETAIL,
+    COPY,
+    COUNT,
+    DROP,
+    EDGES,
+    HASHED,
+    NEAR,
+    PAIR,
+    REFERENCE,
+    SETTLED,
+    Places,
+    batch_of,
+    link_batch,
+)
 from curation.dedup.settings import DedupSettings
 from curation.dedup.shingles import shingle_sets
 from curation.judging import passed_on
 from curation.parts import Part, open_part, read_table
+from curation.reasons import Drop
 from curation.scratch import read_scratch, write_scratch
 from curation.shards_table import Shard
 
 STAGE = "dedup"
 Ints = npt.NDArray[np.int64]
-_REFERENCE_ORDER = 0
+_GENERATION_STEP = 1 << 12  # more than there can be sources
 _SIGN = np.uint64(1 << 63)
 
-HASHED = "hash_a long, hash_b long, sort_order long, survivor long, sort_key long, doc_id long"
-LINKED = "shard int, kind int, doc_id long, other long, jaccard_ppm long, flags int"
-BLOBS = "part int, rows binary"
-CANDIDATES = (
-    "component long, sort_order long, survivor long, sort_key long, doc_id long, flags int, bands binary, hashes binary"
-)
 
-DROP, PAIR, COUNT, COPY = 0, 1, 2, 3  # kinds of links; DROP and PAIR lie with their document, the others with the kept
-NEAR, REFERENCE, CAPPED, ACCEPTED = 1, 2, 4, 8  # flags of links
+def rank_order(generation: int, place: int | None) -> int:
+    """Return the first number of the rank: by generation, then place of the source in the recipe; None: a reference."""
+    return generation * _GENERATION_STEP + (0 if place is None else 1 + place)
 
 
 @dataclass(frozen=True)
@@ -44,7 +65,7 @@ class ShardTask:
 
     root: str
     shard: Shard
-    order: int  # place of its source and generation in the rank; 0 for references
+    order: int  # see `rank_order`
     signals: Part
     signatures: Part
     quality: Part | None
@@ -53,11 +74,13 @@ class ShardTask:
     parts: int  # parts that band rows are spread over
     exact: str | None = None  # scratch: exact duplicates of this shard
     candidates: str | None = None  # scratch: (doc_id, component) of this shard
+    is_settled: bool = False  # decided by an earlier run
+    earlier: Part | None = None  # the verdicts of that run; None for a reference and where it received nothing
 
     @property
     def is_reference(self) -> bool:
         """Whether its documents are matched against and never judged."""
-        return self.order == _REFERENCE_ORDER
+        return bool(_are_references(np.array([self.order]))[0])
 
     def with_exact(self, name: str | None) -> "ShardTask":
         """Return the task with its exact duplicates known."""
@@ -74,17 +97,17 @@ def received(task: ShardTask) -> Ints:
 
 
 def hashed_rows(task: ShardTask) -> Iterator[pa.RecordBatch]:
-    """Yield (content hash, rank, doc_id) of the documents received."""
-    ids = received(task)
+    """Yield (content hash, rank, doc_id) of the documents received; of settled ones, the first of each hash."""
+    ids = _earlier(task, exact=False) if task.is_settled and not task.is_reference else received(task)
     if len(ids):
         table = _of_documents(task, ["doc_id", "doc_key", "text_bytes", "content_hash"], ids)
         hashes = table["content_hash"].combine_chunks()
         halves = np.frombuffer(hashes.buffers()[1], "<i8", 2 * len(hashes), hashes.offset * 16).reshape(-1, 2)
-        yield _rows([halves[:, 0], halves[:, 1], *_rank(task, table), ids], HASHED)
+        yield batch_of([halves[:, 0], halves[:, 1], *_rank(task, table), ids], HASHED)
 
 
-def exact_links(batches: Iterable[pa.RecordBatch], firsts: Ints) -> Iterator[pa.RecordBatch]:
-    """Yield a drop for each row that is not the first of its content hash, and a copy beside the first.
+def exact_links(batches: Iterable[pa.RecordBatch], places: Places) -> Iterator[pa.RecordBatch]:
+    """Yield a drop for each row to be decided that is not the first of its hash, and a copy beside the first.
 
     Rows come sorted by (hash, rank).
     """
@@ -99,33 +122,41 @@ def exact_links(batches: Iterable[pa.RecordBatch], firsts: Ints) -> Iterator[pa.
         first_ids = np.repeat(np.r_[carried[2] if carried else 0, ids[starts]], lengths)
         first_orders = np.repeat(np.r_[carried[3] if carried else 0, order[starts]], lengths)
         carried = (int(a[-1]), int(b[-1]), int(first_ids[-1]), int(first_orders[-1]))
-        late = (first_ids != ids) & (order != _REFERENCE_ORDER)
-        flags = np.where(first_orders[late] == _REFERENCE_ORDER, REFERENCE, 0)
+        late = (first_ids != ids) & ~_are_references(order) & ~places.are_settled(ids)
+        flags = np.where(_are_references(first_orders[late]), REFERENCE, 0)
         ones = np.full(late.sum(), 1_000_000)
-        yield _links(DROP, ids[late], first_ids[late], ones, flags, firsts)
-        yield _links(COPY, first_ids[late], ids[late], ones, flags, firsts)
+        yield link_batch(DROP, ids[late], first_ids[late], ones, flags, places)
+        yield link_batch(COPY, first_ids[late], ids[late], ones, flags, places)
 
 
 def band_rows(task: ShardTask) -> Iterator[pa.RecordBatch]:
-    """Yield the band rows of the shard, packed by part; exact duplicates stay out."""
-    ids = _without_exact(task, received(task))
+    """Yield the band rows of the shard, packed by part; exact duplicates stay out, and what a settled shard dropped."""
+    ids = passed_on(task.root, task.earlier) if task.is_settled and not task.is_reference else received(task)
+    ids = _without_exact(task, ids)
     if len(ids):
         table = _of_documents(task, ["doc_id", "bands"], ids, task.signatures)
         keys = unpack_bands(_one(table["bands"]), task.settings.bands)
-        for number, rows in pack(keys, ids, task.parts):
-            yield _rows([[number], [rows]], BLOBS)
+        for number, packed in pack(keys, ids, task.parts):
+            yield batch_of([[number], [packed]], BLOBS)
 
 
-def edges_of(root: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Write the star edges of each part to scratch and yield (file, rows, buckets, largest bucket)."""
-    for part, blobs in _grouped(batches):
-        edges = star_edges(blobs)
-        table = pa.record_batch({"doc_id": pa.array(edges.doc_ids), "first": pa.array(edges.firsts)})
-        name = write_scratch(root, STAGE, f"edges-{part}", [table])
-        yield pa.record_batch(
-            [pa.array([name or ""]), *(pa.array([n]) for n in (edges.rows, edges.buckets, edges.largest_bucket))],
-            ["file", "rows", "buckets", "largest"],
-        )
+def edges_of(root: str, batches: Iterable[pa.RecordBatch], places: Places) -> Iterator[pa.RecordBatch]:
+    """Write the edges of each part to scratch and yield (file, edges, rows, buckets, largest bucket)."""
+    is_settled = places.are_settled if places.settled.any() else None
+    blobs = ((part, rows.as_py()) for batch in batches for part, rows in zip(batch["part"], batch["rows"], strict=True))
+    for part, rows in groupby(blobs, key=lambda blob: int(blob[0].as_py())):
+        counts, edges = BucketCounts(), 0
+
+        def batches_of(found: Iterable[tuple[Ints, Ints]]) -> Iterator[pa.RecordBatch]:
+            nonlocal edges
+            for ids, others in found:
+                edges += ids.size
+                yield pa.record_batch({"doc_id": pa.array(ids), "first": pa.array(others)})
+
+        found = bucket_edges((row for _, row in rows), counts, is_settled)
+        name = write_scratch(root, STAGE, f"edges-{part}", batches_of(found))
+        numbers = (edges, counts.rows, counts.buckets, counts.largest_bucket)
+        yield batch_of([pa.array([name or ""]), *([number] for number in numbers)], EDGES)
 
 
 def candidate_rows(task: ShardTask) -> Iterator[pa.RecordBatch]:
@@ -140,8 +171,8 @@ def candidate_rows(task: ShardTask) -> Iterator[pa.RecordBatch]:
     for texts in _texts_of(task, ids):
         here = slice(at, at + len(texts))
         at = here.stop
-        sets = shingle_sets(texts, unit=task.settings.shingle.unit, length=task.settings.shingle.length)
-        flags = sets.capped * CAPPED | task.is_reference * REFERENCE
+        sets = shingle_sets(texts, **task.settings.shingle.model_dump())
+        flags = sets.capped * CAPPED | task.is_reference * REFERENCE | task.is_settled * SETTLED
         columns = [
             components[here],
             *(part[here] for part in rank),
@@ -149,19 +180,22 @@ def candidate_rows(task: ShardTask) -> Iterator[pa.RecordBatch]:
             flags,
             _one(bands[here]).cast(pa.binary()),
         ]
-        yield _rows([*columns, pack_hashes(sets.hashes, sets.offsets).cast(pa.binary())], CANDIDATES)
+        yield batch_of([*columns, pack_hashes(sets.hashes, sets.offsets).cast(pa.binary())], CANDIDATES)
 
 
-def near_links(settings: DedupSettings, batches: Iterable[pa.RecordBatch], firsts: Ints) -> Iterator[pa.RecordBatch]:
+def near_links(
+    settings: DedupSettings, batches: Iterable[pa.RecordBatch], places: Places, room: Room | None = None
+) -> Iterator[pa.RecordBatch]:
     """Yield drops and compared pairs; rows come sorted by (component, rank)."""
     make = GreedyWalk if settings.removal == "greedy" else ComponentWalk
-    walk = make(settings.threshold_ppm, max_kept_per_band=settings.max_kept_per_band, record_pairs=True)
+    cap = settings.max_kept_per_band
+    walk = make(settings.threshold_ppm, max_kept_per_band=cap, record_pairs=True, room=room)
     for batch in batches:
         if batch.num_rows:
-            yield from _decided(walk.feed(_walk_rows(batch, settings.bands)), walk.take_pairs(), firsts)
-    yield from _decided(walk.finish(), walk.take_pairs(), firsts)
+            yield from _decided(walk.feed(_walk_rows(batch, settings.bands)), walk.take_pairs(), places)
+    yield from _decided(walk.finish(), walk.take_pairs(), places)
     if walk.overflowed:
-        yield _links(COUNT, np.array([-1]), np.array([walk.overflowed]), np.array([0]), np.array([0]), firsts)
+        yield link_batch(COUNT, np.array([-1]), np.array([walk.overflowed]), np.array([0]), np.array([0]), places)
 
 
 @dataclass(frozen=True)
@@ -171,7 +205,8 @@ class ResolveTask:
     root: str
     exact: str | None
     near: str | None
-    firsts: Ints
+    places: Places
+    earlier: Part | None = None  # verdicts of an earlier run, where the shard is settled
 
 
 def resolved(task: ResolveTask) -> Iterator[pa.RecordBatch]:
@@ -180,7 +215,8 @@ def resolved(task: ResolveTask) -> Iterator[pa.RecordBatch]:
     Exact copies of a document that was dropped name the document that it names: a copy has the same shingles, so its
     similarity is the same too.
     """
-    near, copies = _of_kind(task.root, task.near, DROP), _of_kind(task.root, task.exact, COPY)
+    copies = _of_kind(task.root, task.exact, COPY)
+    near = _of_kind(task.root, task.near, DROP) if task.earlier is None else _dropped_before(task.root, task.earlier)
     firsts, ids = copies["doc_id"], copies["other"]
     at = np.searchsorted(near["doc_id"], firsts)
     at[at == len(near["doc_id"])] = 0
@@ -189,22 +225,19 @@ def resolved(task: ResolveTask) -> Iterator[pa.RecordBatch]:
     for name, column in named.items():
         named[name] = np.r_[near[name], np.where(moved, near[name][at], column) if moved.any() else column]
     ids = np.r_[near["doc_id"], ids]
-    yield _links(DROP, ids, named["other"], named["jaccard_ppm"], named["flags"], task.firsts)
-    yield _links(COUNT, named["other"], ids, named["jaccard_ppm"], named["flags"], task.firsts)
+    if task.earlier is not None:  # what was dropped before stands in the verdicts already
+        ids = ids[len(near["doc_id"]) :]
+        named = {name: column[len(near["doc_id"]) :] for name, column in named.items()}
+    yield link_batch(DROP, ids, named["other"], named["jaccard_ppm"], named["flags"], task.places)
+    yield link_batch(COUNT, named["other"], ids, named["jaccard_ppm"], named["flags"], task.places)
 
 
-def spread(firsts: Ints, doc_ids: Ints) -> npt.NDArray[np.int32]:
-    """Return the number of the shard that each doc_id lies in; `firsts` are the shards' first doc_ids, ascending."""
-    numbers: npt.NDArray[np.int32] = (np.searchsorted(firsts, doc_ids, "right") - 1).astype(np.int32)
-    return numbers
-
-
-def _decided(decisions: Decisions, pairs: Pairs, firsts: Ints) -> Iterator[pa.RecordBatch]:
+def _decided(decisions: Decisions, pairs: Pairs, places: Places) -> Iterator[pa.RecordBatch]:
     d = decisions
     flags = NEAR | d.by_reference * REFERENCE | d.capped * CAPPED
     rows = d.dropped
-    yield _links(DROP, d.doc_ids[rows], d.others[rows], d.jaccard_ppm[rows], flags[rows], firsts)
-    yield _links(PAIR, pairs.doc_ids, pairs.others, pairs.jaccard_ppm, pairs.accepted * ACCEPTED, firsts)
+    yield link_batch(DROP, d.doc_ids[rows], d.others[rows], d.jaccard_ppm[rows], flags[rows], places)
+    yield link_batch(PAIR, pairs.doc_ids, pairs.others, pairs.jaccard_ppm, pairs.accepted * ACCEPTED, places)
 
 
 def _walk_rows(batch: pa.RecordBatch, bands: int) -> Rows:
@@ -218,6 +251,7 @@ def _walk_rows(batch: pa.RecordBatch, bands: int) -> Rows:
         offsets,
         flags & CAPPED != 0,
         flags & REFERENCE != 0,
+        flags & SETTLED != 0,
     )
 
 
@@ -235,6 +269,38 @@ def _survivor(task: ShardTask, table: pa.Table) -> Ints:
         scores = _of_documents(task, ["doc_id", "quality_ppm"], ids, task.quality)["quality_ppm"]
         return np.asarray(-scores.to_numpy().astype(np.int64))
     return ids
+
+
+def _are_references(orders: Ints) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = orders % _GENERATION_STEP == 0
+    return found
+
+
+def _earlier(task: ShardTask, *, exact: bool) -> Ints:
+    """Return the documents that an earlier run judged; without `exact`, those it did not find to be exact copies."""
+    if task.earlier is None:
+        return np.empty(0, np.int64)
+    table = read_table(task.root, task.earlier, ["doc_id", "reason"])
+    if not exact:
+        table = table.filter(pc.not_equal(pc.fill_null(table["reason"], ""), Drop.EXACT_DUPLICATE.value))
+    ids: Ints = table["doc_id"].to_numpy()
+    return ids
+
+
+def _dropped_before(root: str, verdicts: Part) -> dict[str, Ints]:
+    """Return the drops of an earlier run as links; only those of a hash's first document, near ones, are looked up."""
+    table = read_table(root, verdicts, ["doc_id", "fate", "reason", "detail", "value", "other"])
+    table = table.filter(pc.equal(table["fate"], "drop"))
+    by_reference = pc.equal(table["reason"], Drop.REFERENCE_DUPLICATE.value).to_numpy()
+    capped = pc.equal(pc.fill_null(table["detail"], ""), CAPPED_DETAIL).to_numpy()
+    flags = NEAR | by_reference * REFERENCE | capped * CAPPED
+    numbers = {name: table[name].to_numpy().astype(np.int64) for name in ("doc_id", "other", "value")}
+    return {
+        "doc_id": numbers["doc_id"],
+        "other": numbers["other"],
+        "jaccard_ppm": numbers["value"],
+        "flags": flags.astype(np.int64),
+    }
 
 
 def _of_documents(task: ShardTask, columns: list[str], ids: Ints, part: Part | None = None) -> pa.Table:
@@ -266,38 +332,6 @@ def _texts_of(task: ShardTask, ids: Ints) -> Iterator[pa.Array]:
             at = np.searchsorted(own, ids[(ids >= own[0]) & (ids <= own[-1])])
             if len(at):
                 yield _one(file.read_row_group(group, ["text"], use_threads=False)["text"].take(pa.array(at)))
-
-
-def _grouped(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, list[bytes]]]:
-    number, blobs = -1, list[bytes]()
-    for batch in batches:
-        for part, rows in zip(batch["part"].to_pylist(), batch["rows"], strict=True):
-            if part != number and blobs:
-                yield number, blobs
-                blobs = []
-            number = part
-            blobs.append(rows.as_py())
-    if blobs:
-        yield number, blobs
-
-
-def _links(kind: int, ids: Any, others: Any, jaccard_ppm: Any, flags: Any, firsts: Ints) -> pa.RecordBatch:
-    return _rows([spread(firsts, ids), np.full(len(ids), kind), ids, others, jaccard_ppm, flags], LINKED)
-
-
-_KINDS = {"long": pa.int64(), "int": pa.int32(), "binary": pa.binary()}
-
-
-def _rows(columns: Sequence[Any], schema: str) -> pa.RecordBatch:
-    """Return a batch with exactly the types of a DDL schema: the engine does not cast."""
-    fields = [pa.field(name, _KINDS[kind]) for name, kind in (column.split() for column in schema.split(", "))]
-    arrays = [
-        column
-        if isinstance(column, pa.Array)
-        else pa.array(np.asarray(column) if f.type != pa.binary() else column, f.type)
-        for column, f in zip(columns, fields, strict=True)
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
 def _one(column: Any) -> Any:

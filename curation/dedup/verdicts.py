@@ -8,7 +8,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from curation.dedup.tasks import ACCEPTED, COUNT, DROP, NEAR, PAIR, REFERENCE, STAGE, ShardTask, received, spread
+from curation.dedup.rows import ACCEPTED, CAPPED, CAPPED_DETAIL, COUNT, DROP, NEAR, PAIR, REFERENCE, spread
+from curation.dedup.tasks import STAGE, ShardTask, received
 from curation.judging import facts_of, verdict_part
 from curation.parts import Part, read_table, write_part
 from curation.reasons import Drop
@@ -52,7 +53,7 @@ def _columns(task: JudgeTask, ids: Ints) -> dict[str, Any]:
     flags = drops["flags"].to_numpy()
     columns["fate"][rows] = "drop"
     columns["reason"][rows] = [_reason(int(flag)).value for flag in flags]
-    columns["detail"][rows] = ""
+    columns["detail"][rows] = np.where(flags & CAPPED != 0, CAPPED_DETAIL, "")
     columns["value"][rows] = drops["jaccard_ppm"].to_numpy()
     threshold = np.where(flags & NEAR != 0, task.scan.settings.threshold_ppm, 1_000_000)
     nothing = np.ones(len(ids), bool)

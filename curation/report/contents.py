@@ -61,9 +61,9 @@ class Report:
     training_tokens: int | None  # the length of training that epochs are counted for
     contamination: Contamination | None
     duplicates: Duplicates | None
-    timeline: tuple[Span, ...]
     distributions: Distributions | None
     training: Training | None
+    timeline: tuple[Span, ...]
 
     @property
     def balanced(self) -> bool:
@@ -98,9 +98,9 @@ class Report:
             "quality_model": self.quality,
             "contamination": self.contamination.to_json() if self.contamination is not None else None,
             "duplicates": self.duplicates.to_json() if self.duplicates is not None else None,
-            "timeline": [span.to_json() for span in self.timeline],
             "distributions": self.distributions.to_json() if self.distributions is not None else None,
             "training": self.training.to_json() if self.training is not None else None,
+            "timeline": [span.to_json() for span in self.timeline],
             "stages": [vars(stage) for stage in self.stages],
             "software": dict(self.software),
         }
@@ -136,11 +136,11 @@ def collect(root: str) -> Report:
         folder,
         quality_card(latest.manifests),
         blend.training_tokens if blend is not None else None,
-        contamination(latest.manifests.get("decontaminate")),
+        contamination(root, latest.manifests),
         duplicates(Folder(root, latest.manifests, registry)),
-        timeline(latest.manifests, entries),
         distributions(root, latest.manifests.get("filter")),
         training(root, folder),
+        timeline(latest.manifests, entries),
     )
 
 

@@ -63,6 +63,7 @@ def test_a_put_that_is_tried_again_keeps_its_parts(root):
 
 @pytest.mark.parametrize("other", [{"scores": (1, 3)}, {"scores": (1,)}, {"seen": 5}])
 def test_other_rows_or_counts_under_the_same_key_are_refused(root, other):
+    """AT-17: what is not deterministic is found out."""
     first = put_commit(root, committed(root))
     with pytest.raises(
         IntegrityError, match=r"quality/commits/0000-0123456789abcdef\.json: the same key gave other rows"
@@ -72,6 +73,7 @@ def test_other_rows_or_counts_under_the_same_key_are_refused(root, other):
 
 
 def test_of_racing_runs_one_commit_stands_with_its_parts(root):
+    """AT-17."""
     mine, ready = [committed(root) for _ in range(8)], threading.Barrier(8)
 
     def race(commit: Commit) -> Commit:
@@ -163,6 +165,7 @@ def test_another_result_for_the_same_key_and_inputs_is_refused(root, manifest):
     ],
 )
 def test_a_damaged_manifest_is_named(root, manifest, old, new):
+    """AT-22: nor is a manifest of another shape."""
     put_manifest(root, manifest)
     damage(root, manifest.path, old, new)
     with pytest.raises(IntegrityError, match=manifest.path):

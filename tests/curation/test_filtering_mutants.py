@@ -15,6 +15,7 @@ SAME = {("np.abs(floating % 1 - 0.5) < _DOUBT", "np.abs(floating % 1 - 0.5) <= _
 
 @pytest.mark.parametrize("module", [filtering, pareto], ids=lambda module: module.__name__)
 def test_flipping_any_comparison_makes_a_test_fail(module: ModuleType) -> None:
+    """AT-23."""
     tests = HERE / f"test_{module.__name__.rpartition('.')[2]}.py"
     assert not any(notices(check) for check in checks(tests))
     survivors = []

@@ -184,6 +184,7 @@ def test_a_missing_part_is_named(root):
 
 
 def test_another_good_file_in_the_place_of_a_part_is_refused(tmp_path):
+    """AT-22: a table of another version is never half read."""
     root = str(tmp_path)
     part, fewer = (write_part(root, "decontaminate", "cuts", "0000", [cuts(rows)]) for rows in (3, 2))
     other = write_part(root, "quality_model", "sample", "0000", [samples(1, 1, 1)])

@@ -202,6 +202,7 @@ def test_a_survey_finds_the_files_of_every_group_in_order_of_bytes(root):
 
 
 def test_globs_that_overlap_find_a_file_once(tmp_path):
+    """AT-14, at its root: an id is a place, and no place is read twice."""
     (tmp_path / "a.jsonl").write_text("{}")
     found = survey(recipe("web", inputs=["*.jsonl", "a*"]), str(tmp_path))
     assert [entry.path for _, entry in found] == ["a.jsonl"]

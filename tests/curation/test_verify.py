@@ -105,6 +105,7 @@ def test_a_verdict_deleted_with_its_papers_mended_breaks_the_chain(work: WorkFol
 
 
 def test_a_doubled_row_with_its_papers_mended_is_named(work: WorkFolder) -> None:
+    """AT-14, should a table hold an id twice all the same."""
     work.mend("filter", "verdicts", lambda rows: [rows[0], *rows])
     told = problems(verify(work.root))
     assert any(f"document {work.wiki[0]}: doc_id is out of order or doubled" in problem for problem in told)

@@ -8,17 +8,25 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 _PROGRAM = "import sys, json, conftest; print(json.dumps(conftest.digests(conftest.run(*sys.argv[1:]))))"
 
 
-def start(recipe: Path, work: str, *more: str, **environment: str) -> subprocess.Popen[bytes]:
+def start(
+    recipe: Path,
+    work: str,
+    *more: str,
+    stderr: IO[str] | None = None,
+    python: str = sys.executable,
+    **environment: str,
+) -> subprocess.Popen[bytes]:
     """Start a run in a session of its own."""
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(HERE)]), **environment}
-    command = [sys.executable, "-c", _PROGRAM, str(recipe), work, *more]
-    return subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, start_new_session=True)
+    command = [python, "-c", _PROGRAM, str(recipe), work, *more]
+    return subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=stderr, start_new_session=True)
 
 
 def digests_of(process: subprocess.Popen[bytes]) -> dict[str, str]:

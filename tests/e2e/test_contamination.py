@@ -64,6 +64,17 @@ def test_the_command_says_where_an_example_was_found(finished: Finished, capsys:
     assert "herons" in capsys.readouterr().out
 
 
+def test_an_evaluation_can_be_told_which_examples_are_unclean(
+    finished: Finished, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["contamination", str(finished.work), "--examples"]
+    assert cli.main([*words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == {"herons": {"examples": 1, "found": [0], "unprotected": []}}
+    assert cli.main(words) == 0
+    assert capsys.readouterr().out.splitlines() == ["herons: 1 examples", "  found: 0", "  unprotected: none"]
+
+
 @pytest.mark.parametrize("words", [["--example", "0"], ["--task", "x"], ["--task", "herons", "--example", "9"]])
 def test_an_example_that_is_not_there_is_an_error_of_usage(finished: Finished, words: list[str]) -> None:
     assert cli.main(["contamination", str(finished.work), *words]) == 2
@@ -107,11 +118,22 @@ def test_a_plan_says_what_would_go_and_writes_nothing(copied: Path, capsys: pyte
     assert sum(source["documents"] for source in counted.values()) == would["document"]["documents"]
 
 
-def test_what_is_set_aside_is_listed_and_told_apart_by_the_audit(copied: Path) -> None:
+def test_what_is_set_aside_is_listed_in_its_words_and_told_apart_by_the_audit(
+    copied: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     more = ["--set", "decontamination.spare_from_documents=2"]
     latest = run(copied / "recipe.toml", copied / "work", *more)
     notes = latest.manifests["decontaminate"].notes["contamination"]
     assert {(row["task"], row["row"], row["documents"]) for row in notes["set_aside"]} == {("herons", 0, 4)}
+    assert all("words" not in row for row in notes["set_aside"])  # a manifest holds no text
+    assert cli.main(["contamination", str(copied / "work"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    phrases = [row["words"] for row in told["set_aside"]]
+    assert all(len(phrase.split()) == 13 and phrase in BENCHMARK for phrase in phrases)
+    assert told["exempted"] == notes["exempted"]
+    assert cli.main(["contamination", str(copied / "work")]) == 0
+    assert phrases[0] in capsys.readouterr().out
+    assert phrases[0] in render(collect(str(copied / "work")))
     found = audit(open_folder(str(copied / "work")))
     assert found.ok
     assert found.set_aside == {}  # the other windows of the sentence still cut it

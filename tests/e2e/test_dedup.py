@@ -2,16 +2,24 @@
 
 import argparse
 import json
+import os
 import re
+import shutil
+import signal
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from curation.commits import Manifest, load_manifest
+from curation.dedup import tasks
+from curation.errors import DataBudgetError
 from curation.identity import unpack
-from jobs import annotate, dedup, filter, ingest
+from jobs import annotate, dedup, dedup_components, filter, ingest
 from jobs.job import Job, add_run_arguments, open_job
 
 THRESHOLD = 0.8
@@ -110,11 +118,16 @@ def write_clusters(root: Path, name: str, seed: int) -> None:
         (root / source / f"{name}.jsonl").write_text(lines)
 
 
-def deduplicate(root: Path) -> Job:
-    """Run the jobs from ingest to dedup over the folder."""
+def opened(root: Path, work: str = "work", *more: str) -> Job:
+    """Return the job over the folder."""
     parser = argparse.ArgumentParser()
     add_run_arguments(parser)
-    job = open_job(parser.parse_args([str(root / "recipe.toml"), "--work", str(root / "work")]))
+    return open_job(parser.parse_args([str(root / "recipe.toml"), "--work", str(root / work), *more]))
+
+
+def deduplicate(root: Path) -> Job:
+    """Run the jobs from ingest to dedup over the folder."""
+    job = opened(root)
     job.register()
     for stage in (ingest, annotate, filter, dedup):
         stage.run(job)
@@ -129,7 +142,7 @@ def columns(job: Job, stage: str, table: str, *names: str) -> list[tuple[object,
 
 
 def ranked(job: Job) -> list[Document]:
-    """Return all documents in rank order: references, then by generation, source and doc_id."""
+    """Return all documents in rank order: by generation, in it references first, then by source and doc_id."""
     keys = dict(columns(job, "signatures", "signatures", "doc_id", "bands"))
     generation = {shard.first_doc_id: shard.generation for shard in job.shards()}
     found = []
@@ -139,7 +152,7 @@ def ranked(job: Job) -> list[Document]:
         packed = keys[doc_id]
         bands = frozenset(packed[at : at + 8] for at in range(0, len(packed), 8))
         order = generation[max(first for first in generation if first <= doc_id)]
-        rank = (source != "old", order if source != "old" else 0, ["first", "second", "old"].index(source), doc_id)
+        rank = (order, source != "old", ["first", "second", "old"].index(source), doc_id)
         found.append((rank, Document(doc_id, source == "old", grams, bands)))
     return [document for _, document in sorted(found, key=lambda pair: pair[0])]
 
@@ -171,3 +184,95 @@ def test_the_job_decides_what_ten_lines_decide_and_later_documents_change_nothin
     after = named(job)
     assert after == rule(ranked(job))  # type: ignore[operator]
     assert {doc_id: other for doc_id, other in after.items() if doc_id in judged} == before
+    check_that_little_was_done_and_nothing_lost(tmp_path, job)
+
+
+def check_that_little_was_done_and_nothing_lost(root: Path, job: Job) -> None:
+    """The run over the later generation re-read few candidates and wrote what a run over everything writes."""
+    added = job.manifest("dedup")
+    shutil.copytree(root / "work", root / "again", ignore=shutil.ignore_patterns("dedup"))
+    whole = dedup.run(opened(root, "again"))
+    assert whole.digest == added.digest
+    assert (whole.notes["numbers"]["settled_shards"], added.notes["numbers"]["settled_shards"]) == (0, 3)
+    assert 0 < added.notes["numbers"]["candidates"] < whole.notes["numbers"]["candidates"]
+    standing = {part.file for part in added.parts("verdicts")} & {part.file for part in first_manifest(job).parts()}
+    assert len(standing) == 2  # the verdicts of both judged sources, as they were
+
+
+def first_manifest(job: Job) -> Manifest:
+    """Return the manifest of the first generation's run."""
+    found = [
+        load_manifest(job.root, f"dedup/manifests/{name.name}") for name in Path(job.root).glob("dedup/manifests/*")
+    ]
+    return min(found, key=lambda manifest: len(manifest.notes["decided"]["shards"]))
+
+
+@pytest.fixture(scope="module")
+def clusters(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A folder with everything but deduplication, and the digest of what that makes."""
+    root = tmp_path_factory.mktemp("clusters")
+    (root / "recipe.toml").write_text(RECIPE.replace("REMOVAL", "greedy"))
+    write_clusters(root, "a", 5)
+    digest = deduplicate(root).manifest("dedup").digest
+    shutil.rmtree(root / "work/dedup")
+    return root, digest
+
+
+@pytest.mark.parametrize(("partitions", "adaptive"), [(1, True), (2, False), (7, True), (64, False)])
+def test_partitions_and_replanning_change_nothing(
+    clusters: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, partitions: int, adaptive: bool
+) -> None:
+    job = copied(clusters[0], tmp_path)
+    monkeypatch.setattr(Job, "partitions", partitions)
+    monkeypatch.setattr(dedup_components, "width_of", lambda job, rows, rows_a_task: partitions)
+    monkeypatch.setattr(dedup, "width_of", lambda job, rows, rows_a_task: partitions)
+    job.spark.conf.set("spark.sql.adaptive.enabled", str(adaptive).lower())
+    try:
+        assert dedup.run(job).digest == clusters[1]
+    finally:
+        job.spark.conf.set("spark.sql.adaptive.enabled", "true")
+
+
+def test_components_found_by_spark_are_those_of_the_driver(clusters: tuple[Path, str], tmp_path: Path) -> None:
+    driver, spark = dedup.run(copied(clusters[0], tmp_path / "a")), copied(clusters[0], tmp_path / "b", 0)
+    manifest = dedup.run(spark)
+    assert (manifest.digest, manifest.key) == (clusters[1], driver.key)
+    assert manifest.notes["numbers"] == driver.notes["numbers"]
+    assert not list((tmp_path / "b/work/dedup").rglob("*.arrow"))
+
+
+def test_a_worker_that_is_killed_changes_nothing(
+    clusters: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed = tmp_path / "killed"
+
+    def dying(task: tasks.ShardTask) -> Iterator[pa.RecordBatch]:
+        for batch in tasks.candidate_rows(task):
+            yield batch
+            if not killed.exists():
+                killed.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    job = copied(clusters[0], tmp_path)
+    spread = dedup.shard_rows
+    of_candidates = tasks.candidate_rows
+    monkeypatch.setattr(
+        dedup, "shard_rows", lambda spark, work, *rest: spread(spark, dying if work is of_candidates else work, *rest)
+    )
+    assert dedup.run(job).digest == clusters[1]
+    assert killed.exists()
+
+
+def test_a_cluster_that_is_too_large_stops_the_run(clusters: tuple[Path, str], tmp_path: Path) -> None:
+    job = copied(clusters[0], tmp_path, share=0.01)
+    with pytest.raises(DataBudgetError, match=r"a cluster of \d+ documents around .*max_cluster_share allows 1.0%"):
+        dedup.run(job)
+    assert not list((tmp_path / "work/dedup").glob("manifests/*"))
+
+
+def copied(root: Path, to: Path, driver_pairs: int | None = None, share: float | None = None) -> Job:
+    """Return the job over a copy of the work folder."""
+    shutil.copytree(root / "work", to / "work")
+    more = [] if driver_pairs is None else ["--set", f"dedup.driver_pairs={driver_pairs}"]
+    more += [] if share is None else ["--set", f"dedup.max_cluster_share={share}"]
+    return opened(root, str(to / "work"), *more)

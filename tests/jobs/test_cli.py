@@ -41,7 +41,7 @@ COMMANDS = (
         "trace",
         "blend",
     ),
-    *("report", "doctor"),
+    *("report", "doctor", "clean"),
 )
 
 
@@ -78,7 +78,7 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
         "run": run,
         "demo": sorted([*common, "--log", "--master", "--train", "--update-digests", "--work"]),
         "verify": sorted([*common, "--contamination", "--sample"]),
-        "contamination": sorted([*common, "--example", "--task"]),
+        "contamination": sorted([*common, "--example", "--examples", "--task"]),
         "ledger": common,
         "explain": sorted([*common, "--text"]),
         "duplicates": common,
@@ -89,6 +89,7 @@ def test_the_command_line_has_these_commands_and_options_and_no_others() -> None
         "trace": sorted([*common, *order, "--batch", "--blend"]),
         "doctor": sorted([*common, "--master", "--spark", "--work"]),
         "train": ["--help", "-h"],
+        "clean": sorted([*common, "--dry-run", "--keep"]),
     }
 
 
@@ -256,6 +257,17 @@ def test_plan_says_what_would_run_and_why(capsys: pytest.CaptureFixture[str]) ->
         "stored_bytes": 0,
         "shuffled_bytes": 0,
     }
+
+
+def test_clean_says_what_would_go_and_removes_it_when_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    work, stale = make_work_folder(tmp_path), "signals/parts/stale-signals-0.parquet"
+    Path(work.url(stale)).write_bytes(b"stale")
+    assert [file["path"] for file in answer(capsys, "clean", work.root, "--dry-run")["files"]] == [stale]
+    assert main(["clean", work.root]) == 0
+    assert "attempts that were never committed" in capsys.readouterr().out
+    assert main(["clean", work.root]) == 0
+    assert capsys.readouterr().out == "Nothing to remove.\n"
+    assert not Path(work.url(stale)).exists()
 
 
 def test_run_prints_the_funnel_and_how_to_read_the_corpus(

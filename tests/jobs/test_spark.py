@@ -16,12 +16,14 @@ from pyspark import cloudpickle
 from curation.errors import DataBudgetError, InfrastructureError, IntegrityError, RecipeError
 from curation.identity import Place, pack
 from jobs.spark import (
+    LEFT_OUT,
     SETTINGS,
     collect,
     in_batches,
     open_session,
     run_shards,
     settings_in_force,
+    settings_left_out,
     shard_rows,
     stream,
 )
@@ -197,12 +199,14 @@ def test_a_function_of_batches_fails_as_what_it_was(spark):
         list(stream(spark.range(1).mapInArrow(in_batches(fail), "id long")))
 
 
-def test_every_setting_that_this_spark_knows_is_in_force(spark):
+def test_every_setting_that_this_spark_knows_is_in_force_and_the_others_are_listed(spark):
     found = settings_in_force(spark)
+    known = getattr(getattr(spark._jvm.org.apache.spark.sql.internal, "SQLConf$"), "MODULE$")
+    unknown = [name for name in SETTINGS if name.startswith("spark.sql.") and not known.containsConfigKey(name)]
+    assert settings_left_out(spark.version) == unknown
+    assert found.pop(LEFT_OUT, "") == ", ".join(unknown)
     assert found.pop("spark.version") == spark.version
-    assert found.items() <= SETTINGS.items()
-    for name in ("spark.sql.files.ignoreCorruptFiles", "spark.speculation", "spark.sql.session.timeZone"):
-        assert name in found
+    assert found == {name: value for name, value in SETTINGS.items() if name not in unknown}
 
 
 def test_a_session_can_be_asked_for_twice(spark):

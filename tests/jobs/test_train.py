@@ -1,5 +1,6 @@
 """`curate train` hands its words on to the trainer, whose process it neither imports nor outlives."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -8,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from curation.errors import InfrastructureError, RecipeError
-from jobs import train
+from curation.latest import read_latest
+from jobs import cli, demo, train
 from tests.workfolder import WorkFolder, make_work_folder
 
 
@@ -23,6 +25,12 @@ def test_a_work_folder_stands_for_the_shards_of_its_last_run(work: WorkFolder) -
     assert Path(shards, "blend.json").exists()
     key = Path(shards).name
     assert words == ["recipe.toml", "--shards", shards, "--set", "seed=3", "--folder", f"{work.root}/train/{key}"]
+
+
+def test_an_evaluation_reads_shards_and_has_no_run_folder(work: WorkFolder) -> None:
+    words = train.of_work_folder(["evaluate", "checkpoints", "--shards", work.root])
+    assert Path(words[3], "blend.json").exists()
+    assert len(words) == 4
 
 
 def test_a_run_folder_that_was_given_is_kept(work: WorkFolder) -> None:
@@ -71,3 +79,26 @@ def test_a_signal_reaches_the_trainer_and_its_exit_code_comes_back() -> None:
         assert parent.stdout.readline() == b"ready\n"
         parent.send_signal(signal.SIGTERM)
         assert parent.wait() == 7
+
+
+def test_the_demo_trains_on_its_shards_and_then_writes_the_report_again(
+    work: WorkFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests = demo.digests_of(read_latest(work.root), "f" * 64)
+    monkeypatch.setattr(demo, "run_demo", lambda *_: (None, digests))
+    monkeypatch.setattr(demo.update, "__defaults__", (tmp_path / "digests.json",))
+    started: list[list[str]] = []
+
+    def start(words: list[str]) -> int:
+        started.append(words)
+        folder = Path(train.of_work_folder(words)[-1])
+        folder.mkdir(parents=True)
+        run = {"kind": "run", "name": "demo", "parameters": 1, "layout": {"tensor": 2, "pipeline": 2, "data": 2}}
+        steps = [{"kind": "step", "step": n, "tokens": n, "loss": 9.0 - n} for n in (1, 2)]
+        (folder / "metrics.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in (run, *steps)))
+        return 0
+
+    monkeypatch.setattr(train, "start", start)
+    assert cli.main(["demo", "--work", work.root, "--train", "--update-digests"]) == 0
+    assert started == [[str(train.RECIPE), "--shards", work.root]]
+    assert "<h2>Training</h2>" in Path(work.root, "report.html").read_text("utf-8")

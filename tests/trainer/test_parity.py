@@ -34,13 +34,14 @@ def assert_same_curve(found, expected, precision):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_layout_gives_the_curves_of_one_process(layout, precision, shards, alone, tmp_path):
     shape, recompute = LAYOUTS[layout]
-    found = tiny.run(tiny.twenty_steps(*shape, **tiny.precise(precision), **recompute), shards, tmp_path)
+    changes = recompute if precision == "float64" else {}  # it takes time, and changes nothing that precision does
+    found = tiny.run(tiny.twenty_steps(*shape, **tiny.precise(precision), **changes), shards, tmp_path)
     assert_same_curve(found, alone(**tiny.precise(precision)), precision)
 
 
 def test_an_untied_model_gives_the_curves_of_one_process(shards, alone, tmp_path):
     untied = {"model__tied": False, **tiny.precise("float64")}
-    assert_same_curve(tiny.run(tiny.twenty_steps(2, 2, 2, **untied), shards, tmp_path), alone(**untied), "float64")
+    assert_same_curve(tiny.run(tiny.twenty_steps(2, 2, 1, **untied), shards, tmp_path), alone(**untied), "float64")
 
 
 def test_nothing_recomputed_gives_the_curves_of_one_process(eight, alone):

@@ -48,6 +48,9 @@ class Kernels(Protocol):
     def minhash(self, hashes: Hashes, offsets: Integers, a: Signatures, b: Signatures, /) -> Signatures:
         """Return uint32[documents, permutations], datasketch's affine32 on the upper halves of the hashes."""
 
+    def minhash_legacy(self, hashes: Hashes, offsets: Integers, a: Hashes, b: Hashes, /) -> Signatures:
+        """Return uint32[documents, permutations], datasketch 1.x's scheme on the upper halves of the hashes."""
+
     def link(self, a: Integers, b: Integers, ids: Integers, parents: Nodes, slots: Nodes, used: int, /) -> int:
         """Join the components of a[i] and b[i]; return how many nodes there are now."""
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from curation.dedup.kernels import Flags, Hashes, Integers
 
-REFERENCE, CAPPED, DROPPED, BY_REFERENCE = 1, 2, 4, 8  # bits of the flags of rows, members and decisions
+REFERENCE, CAPPED, DROPPED, BY_REFERENCE, SETTLED = 1, 2, 4, 8, 16  # bits of the flags of rows, members and decisions
 COMPONENT, MEMBERS, BUCKETS, ENTRIES, DECIDED, PAIRS, COMPARED, OVERFLOWED, COUNTS = range(9)  # places in State.counts
 NONE = -1  # no document, no member, no similarity
 

@@ -20,6 +20,7 @@ __all__ = [
     "greedy_walk",
     "link",
     "minhash",
+    "minhash_legacy",
     "ngrams",
     "place",
     "rehash",
@@ -116,4 +117,15 @@ def minhash(hashes: Hashes, offsets: Integers, a: Signatures, b: Signatures) -> 
         for start in range(offsets[d], offsets[d + 1], STRIP):
             sketch.update_batch(upper[start : min(start + STRIP, offsets[d + 1])])
         signatures[d] = sketch.hashvalues
+    return signatures
+
+
+def minhash_legacy(hashes: Hashes, offsets: Integers, a: Hashes, b: Hashes) -> Signatures:
+    signatures = np.empty((offsets.size - 1, a.size), np.uint32)
+    upper = hashes >> np.uint64(32)
+    for d in range(offsets.size - 1):
+        sketch = MinHash(num_perm=a.size, hashfunc=int, permutations=(a, b), scheme="legacy")
+        for start in range(offsets[d], offsets[d + 1], STRIP):
+            sketch.update_batch(upper[start : min(start + STRIP, offsets[d + 1])])
+        signatures[d] = sketch.hashvalues.astype(np.uint32)
     return signatures

@@ -14,7 +14,13 @@ MILLION = 1_000_000
 FREE_SLOT = NO_BUCKET = np.uint64(0)  # the band key of a document without shingles
 NO_LIMIT = np.uint64(0xFFFFFFFFFFFFFFFF)
 NONE = -1
-REFERENCE, CAPPED, DROPPED, BY_REFERENCE = 1, 2, 4, 8  # as in `layout`; see `kernels` for why they stand here again
+REFERENCE, CAPPED, DROPPED, BY_REFERENCE, SETTLED = (
+    1,
+    2,
+    4,
+    8,
+    16,
+)  # as in `layout`; see `kernels` for why they stand here again
 COMPONENT, MEMBERS, BUCKETS, ENTRIES, DECIDED, PAIRS, COMPARED, OVERFLOWED = range(8)
 FIRST, LAST, LENGTH = range(3)  # columns of Buckets.lists
 MEMBER, NEXT = range(2)  # columns of Buckets.entries
@@ -243,8 +249,8 @@ def greedy_walk(batch: Batch, start: int, state: State) -> int:
             counts[COMPONENT] = batch.components[row]
         if not _has_room(batch, row, state):
             return row
-        is_reference = batch.flags[row] & REFERENCE != 0
-        match = NONE if is_reference else _first_match(batch, row, cursors, state)
+        stays = batch.flags[row] & (REFERENCE | SETTLED) != 0
+        match = NONE if stays else _first_match(batch, row, cursors, state)
         if match == NONE:
             _add_member(batch, row, state)
             _keep(batch.doc_ids[row], batch.flags[row], state)

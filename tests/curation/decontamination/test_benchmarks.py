@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
 
-from curation.decontamination.benchmarks import Benchmark, BenchmarkError, read, resolve
+from curation.decontamination.benchmarks import Benchmark, BenchmarkError, read, records, resolve
 
 RACE = {
     "id": "high1.txt",
@@ -193,3 +193,13 @@ def test_real_files_are_read_by_their_bare_paths(name, mode):
     found = list(read(Benchmark(path=path), lambda p: io.BytesIO(Path(p).read_bytes()), mode))
     assert (found[0].task, len(found)) == REAL[name]
     assert all(example.texts and all(example.texts) for example in found)
+
+
+def test_whole_records_come_with_the_rows_of_their_texts():
+    lines = [RACE, {key: value for key, value in RACE.items() if key != "answers"}]
+    data = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    benchmark = Benchmark(path="race.jsonl")
+    found = list(records(benchmark, lambda name: io.BytesIO(data)))
+    texts = list(read(benchmark, lambda name: io.BytesIO(data), "paper"))
+    assert [row for row, _ in found] == [example.row for example in texts] == [0, 1, 2, 3]
+    assert [record["answer"] for _, record in found] == ["A", "B", None, None]

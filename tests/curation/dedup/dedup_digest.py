@@ -13,7 +13,7 @@ if "--without-numba" in sys.argv:
 import numpy as np
 import pyarrow as pa
 
-from curation.dedup import bands, exact, minhash, shingles
+from curation.dedup import bands, buckets, exact, minhash, shingles
 from curation.dedup.greedy import ComponentWalk, GreedyWalk, Rows
 from curation.dedup.kernels import chosen
 
@@ -35,8 +35,8 @@ def results() -> "list[np.ndarray]":
     sets = shingles.sets_of(hashed)
     signatures = minhash.signatures(hashed, minhash.affine32(40))
     keys = bands.band_keys(signatures, 20, 2)
-    edges = bands.star_edges(blob for _, blob in bands.pack(keys, ids, 3))
-    found = [signatures, keys, *astuple(edges)[:2], *astuple(shingles.shingle(texts, unit="character", length=7))]
+    edges = buckets.bucket_edges((blob for _, blob in bands.pack(keys, ids, 3)), buckets.BucketCounts())
+    found = [signatures, keys, *next(edges), *astuple(shingles.shingle(texts, unit="character", length=7))]
     found.append(np.frombuffer(exact.content_hash(texts).buffers()[1], np.uint8))
     none = np.zeros(len(texts), bool)
     rows = Rows(np.zeros(len(texts), np.int64), ids, keys, sets.hashes, sets.offsets, none, none)

@@ -1,4 +1,4 @@
-"""Bands put equal runs of minima into one bucket, and nothing else; buckets become forests."""
+"""Bands put equal runs of minima into one bucket, and nothing else."""
 
 import numpy as np
 import pyarrow as pa
@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curation.dedup.bands import NO_BUCKET, band_keys, collision_probability, pack, star_edges
-from curation.dedup.components import UnionFind
+from curation.dedup.bands import NO_BUCKET, band_keys, collision_probability, pack
+from curation.dedup.buckets import BucketCounts, bucket_edges
 from curation.dedup.minhash import affine32, signatures
 from curation.dedup.shingles import shingle
 
@@ -32,8 +32,9 @@ def test_a_document_without_shingles_enters_no_bucket():
     keys = band_keys(signatures(shingle(texts), affine32(260)), 20, 13)
     assert (keys[[0, 2]] == NO_BUCKET).all()
     assert (keys[[1, 3]] != NO_BUCKET).all()
-    found = star_edges(blob for _, blob in pack(keys, np.array([10, 11, 12, 13]), 7))
-    assert (found.doc_ids.tolist(), found.firsts.tolist(), found.rows) == ([13], [11], 40)
+    counts = BucketCounts()
+    found = [*bucket_edges((blob for _, blob in pack(keys, np.array([10, 11, 12, 13]), 7)), counts)]
+    assert ([(a.tolist(), b.tolist()) for a, b in found], counts.rows) == ([([13], [11])], 40)
 
 
 def test_a_signature_that_cannot_be_cut_is_refused():
@@ -54,17 +55,3 @@ def test_rows_of_a_key_meet_in_one_part_whoever_packs_them(rows, parts):
     for part, blob in together.items():
         assert sorted(blob[i : i + 16] for i in range(0, len(blob), 16)) == sorted(b for p, b in apart if p == part)
     assert {part for part, _ in apart} == set(together)
-
-
-@settings(deadline=None)
-@given(edges)
-def test_star_edges_are_a_forest_with_the_components_of_the_buckets(rows):
-    found = star_edges(blob for row in rows for _, blob in blobs_of([row]))
-    whole = UnionFind()
-    for key, doc_id in rows:
-        whole.feed(np.array([doc_id]), np.array([min(d for k, d in rows if k == key)]))
-    ids, labels = whole.edges()
-    assert (found.doc_ids.tolist(), found.firsts.tolist()) == (ids.tolist(), labels.tolist())
-    sizes = [sum(k == key for k, _ in rows) for key in {k for k, _ in rows}]
-    assert (found.rows, found.largest_bucket) == (len(rows), max(sizes, default=0))
-    assert found.buckets == sum(size > 1 for size in sizes)

@@ -39,6 +39,7 @@ def same(one, other):
 @settings(deadline=None)
 @given(st.lists(st.tuples(some_ids, some_ids), min_size=1), st.integers(1, 9), st.randoms(use_true_random=False))
 def test_labels_are_the_smallest_ids_whatever_the_order_and_batches(edges, batch, random):
+    """AT-16."""
     a, b = (np.array(side, np.int64) for side in zip(*edges, strict=True))
     expected = scipy_labels(a, b)
     assert same(labels(a, b, batch), expected)

@@ -1,5 +1,6 @@
 """Signatures are datasketch's, bit for bit."""
 
+import re
 from itertools import pairwise
 
 import numpy as np
@@ -7,7 +8,7 @@ import pyarrow as pa
 import pytest
 from datasketch import MinHash
 
-from curation.dedup.minhash import affine32, signatures
+from curation.dedup.minhash import affine32, legacy, permutations_of, signatures
 from curation.dedup.shingles import Shingles, shingle
 
 TEXTS = [
@@ -60,3 +61,42 @@ def test_equal_minima_estimate_the_jaccard_similarity():
     shingles = shingle(pa.array([" ".join(words[:1500]), " ".join(words[500:])]), length=1)
     first, second = signatures(shingles, affine32(1024))
     assert abs((first == second).mean() - 0.5) < 4 * (0.25 / 1024) ** 0.5
+
+
+@pytest.mark.parametrize("scheme", ["affine32", "legacy"])
+@pytest.mark.parametrize("unit", ["word", "character"])
+def test_with_sha1_they_are_those_of_datasketch_on_texts_as_it_is_used(scheme, unit):
+    texts = [*TEXTS, *every_script(10_000 - len(TEXTS))]
+    ours = signatures(shingle(pa.array(texts), unit=unit, hash="sha1"), permutations_of(scheme, 20, 1))
+    for text, signature in zip(texts, ours, strict=True):
+        sketch = MinHash(num_perm=20, seed=1, scheme=scheme)
+        items = [word for word in re.split(r"[\x00-\x20]+", text.lower()) if word]
+        items, glue = (items, " ") if unit == "word" else (list(" ".join(items)), "")
+        grams = {glue.join(items[i : i + 5]).encode() for i in range(max(1, len(items) - 4))} if items else set()
+        if grams:
+            sketch.update_batch(sorted(grams))
+        assert sketch.hashvalues.tolist() == signature.tolist()
+
+
+def test_legacy_permutations_fold_as_the_remainder_does():
+    random = np.random.default_rng(7)
+    hashes = random.integers(0, 2**64, 500, np.uint64)
+    offsets = np.array([0, 1, 2, 40, 500, 500])
+    theirs = MinHash(num_perm=64, seed=3, scheme="legacy").permutations
+    assert (np.stack(legacy(64, 3)) == theirs).all()
+    ours = signatures(Shingles(hashes, offsets), legacy(64, 3))
+    for (start, end), signature in zip(pairwise(offsets), ours, strict=True):
+        sketch = MinHash(num_perm=64, seed=3, scheme="legacy", hashfunc=int)
+        if end > start:
+            sketch.update_batch(hashes[start:end] >> np.uint64(32))
+        assert sketch.hashvalues.tolist() == signature.tolist()
+
+
+def every_script(count):
+    """Texts of 0 to 23 words in letters of many scripts."""
+    random = np.random.default_rng(3)
+    firsts = [0x61, 0x3B1, 0x430, 0x5D0, 0x627, 0x905, 0xE01, 0x10D0, 0x3042, 0x4E00, 0xAC00, 0x1F600]
+    for _ in range(count):
+        first = firsts[random.integers(len(firsts))]
+        lengths = random.integers(1, 8, random.integers(0, 24))
+        yield " ".join("".join(chr(first + x) for x in random.integers(0, 20, length)) for length in lengths)

@@ -14,6 +14,7 @@ from curation.shards.layout import dtype_for, field_at, index_chunks, index_size
     [(0, "uint16"), (50256, "uint16"), (65_499, "uint16"), (65_535, "uint16"), (65_536, "int32")],
 )
 def test_tokens_are_uint16_as_long_as_every_id_fits(largest_id: int, dtype: str) -> None:
+    """AT-24."""
     assert dtype_for(largest_id).name == dtype
 
 
@@ -37,6 +38,7 @@ def test_an_index_does_not_depend_on_the_size_of_its_chunks(monkeypatch: pytest.
 
 
 def test_pointers_go_beyond_two_gigabytes() -> None:
+    """AT-24."""
     lengths = np.full(3, 2**31 - 1, np.int32)
     index = b"".join(index_chunks(np.dtype("<i4"), lengths))
     assert struct.unpack_from("<3q", index, 34 + 12) == (0, 4 * (2**31 - 1), 8 * (2**31 - 1))

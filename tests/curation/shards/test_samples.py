@@ -52,6 +52,7 @@ def test_a_pair_without_tokens_has_no_samples() -> None:
 
 
 def test_positions_beyond_2_31_take_int64(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AT-24."""
     lengths = np.array([5, 9, 30], np.int32)
     narrow = build(lengths, 40, 4, 3)
     monkeypatch.setattr(samples, "_INT32", 2)

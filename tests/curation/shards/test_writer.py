@@ -48,6 +48,7 @@ def test_bytes_do_not_depend_on_the_batches(write_pair: WritePair, batch: list[l
 
 
 def test_a_large_vocabulary_is_written_as_int32(write_pair: WritePair) -> None:
+    """AT-24."""
     data, index, _ = write_pair([[70_000, 3]], largest_id=70_001, eod=70_001)
     assert np.frombuffer(data, "<i4").tolist() == [70_000, 3, 70_001]
     assert index[17] == 4

@@ -130,9 +130,11 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, objec
 
 @pytest.mark.parametrize("name", sorted(HOSTILE))
 def test_a_hostile_file_costs_its_own_units_only(ended: dict[str, dict[str, object]], name: str) -> None:
+    """AT-10."""
     file, (_, _, documents, quarantined) = ended[name], HOSTILE[name]
     assert (file["documents"], file["quarantine"], file["balanced"]) == (documents, quarantined, True), file
 
 
 def test_memory_stays_bounded_over_the_whole_set(ended: dict[str, dict[str, object]]) -> None:
+    """AT-10."""
     assert max(int(str(file["peak"])) for file in ended.values()) < MAX_RSS_BYTES

@@ -65,6 +65,7 @@ def test_the_text_field_can_be_named(read_bytes, records) -> None:
     ],
 )
 def test_a_malformed_line_costs_itself_only(read_bytes, records, bad, content, error) -> None:
+    """AT-11."""
     events = read_bytes("jsonl", line(text="before") + content + b"\n" + line(text="after"))
     assert [record.content for record in records(events)] == ["before", "after"]
     assert bad(events) == [error]
@@ -72,6 +73,7 @@ def test_a_malformed_line_costs_itself_only(read_bytes, records, bad, content, e
 
 
 def test_only_lf_ends_a_record(read_bytes, records) -> None:
+    """AT-11."""
     text = "a\u2028b\u0085c\x0cd\x1ce\rf"
     data = json.dumps({"text": text}, ensure_ascii=False).replace("\\f", "\\f").encode()
     [record] = records(read_bytes("jsonl", data + b"\r\n"))
@@ -79,6 +81,7 @@ def test_only_lf_ends_a_record(read_bytes, records) -> None:
 
 
 def test_a_lone_surrogate_escape_does_not_cost_the_document(read_bytes, records) -> None:
+    """AT-11."""
     [record] = records(read_bytes("jsonl", rb'{"text": "a\ud800b", "k\udc00": ["\ud83d\ude00"]}' + b"\n"))
     assert record.content == "a\ufffdb"
     assert record.metadata == {"k\ufffd": ["\U0001f600"]}

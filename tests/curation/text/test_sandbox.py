@@ -71,6 +71,7 @@ def test_errors_come_back_as_codes_of_the_record_they_belong_to() -> None:
     [("loop", "timeout/cpu"), ("die", "crash/SIGSEGV"), ("leave", "crash/exit"), ("raise", "crash/KeyError")],
 )
 def test_a_page_that_kills_the_parser_costs_that_page_only(content: str, problem: str) -> None:
+    """AT-12."""
     with Sandbox(1, (sys.executable, "-c", HOSTILE)) as sandbox:
         assert len(set(texts(sandbox, "fine", "fine") + texts(sandbox, "fine"))) == 1
         found = texts(sandbox, "fine", content, "fine", "fine")
