@@ -13,6 +13,7 @@ EXAMPLES = {
     "sample": "curate sample work --signal quality_ppm --threshold 500000 -n 5",
     "verify": "curate verify work --contamination --sample 0.1",
     "contamination": "curate contamination work --task mmlu",
+    "clean": "curate clean work",
     "doctor": "curate doctor --work work --spark",
     "trace": "curate trace work web-train-00000 42",
     "blend": "curate blend work --root /data/shards",
