@@ -10,6 +10,7 @@
 #   make chaos        kills the demo fifty times and resumes it; KILLS=6 for a look, CORPUS=small for a quick one
 #   make test-cluster all stages by spark-submit, and on the oldest Spark
 #   make lint         style, types, the Dockerfile
+#   make docs         the documentation as pages, in build/site
 #   make image        the container image (DOCKER=podman or buildah works too)
 #   make clean        what the targets above made
 #
@@ -29,7 +30,7 @@ INSTALL = $(BIN)/python -m pip install --no-input --disable-pip-version-check --
 # An environment whose Python was upgraded away is made anew. This must happen before make looks at the stamps below.
 $(shell $(BIN)/python -c '' 2>/dev/null || rm -f $(BIN)/python .venv/.installed-*)
 
-.PHONY: demo demo-train gpu-check test test-core test-faults test-cluster chaos lint image clean java
+.PHONY: docs demo demo-train gpu-check test test-core test-faults test-cluster chaos lint image clean java
 
 demo: .venv/.installed-base java
 	$(BIN)/curate demo --work build/demo/work
@@ -62,6 +63,9 @@ lint: .venv/.installed-train
 	$(BIN)/python -m mypy $(PACKAGES)
 	$(BIN)/hadolint Dockerfile
 
+docs: .venv/.installed-docs
+	$(BIN)/python -m mkdocs build --strict --quiet --site-dir build/site
+
 image:
 	$(DOCKER) build --tag megatron-corpus .
 
@@ -79,8 +83,15 @@ clean:
 	$(INSTALL) --editable '.[dev,s3]'
 	@touch $@
 
+.venv/.installed-docs: .venv/.installed-base
+	$(INSTALL) --quiet --editable '.[docs]'
+	@touch $@
+
+# megatron-core is an oracle of the tests, and comes without what it requires: it needs no more here, and there are
+# wheels for Linux alone. Where none fits, its tests are skipped.
 .venv/.installed-train: .venv/.installed-dev
 	$(INSTALL) --editable '.[train]'
+	@$(INSTALL) --no-deps --only-binary :all: megatron-core || echo "No megatron-core here: tests against it are skipped"
 	@touch $@
 
 # Asked each time, since a Java on the PATH can go away; the answer takes 0.4 s.

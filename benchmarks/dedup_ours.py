@@ -8,6 +8,7 @@ through mapInArrow, which is what any Spark program pays.
 """
 
 import argparse
+import resource
 import sys
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,14 @@ def band_keys(folder: Path) -> dict[int, bytes]:
     return {unpack(doc_id).record: keys for part in parts for doc_id, keys in _columns(job, part, ["doc_id", "bands"])}
 
 
+def verified_pairs(folder: Path) -> int:
+    """Return how many pairs the last job found to be duplicates."""
+    job = _job(folder, "dedup.toml")
+    return sum(
+        bool(yes) for part in job.manifest("dedup").parts("pairs") for (yes,) in _columns(job, part, ["accepted"])
+    )
+
+
 def _columns(job: Job, part: Part, names: list[str]) -> Any:
     table = read_table(job.root, part, names)
     return zip(*(table[name].to_pylist() for name in names), strict=True)
@@ -87,7 +96,8 @@ def _prepare(folder: Path) -> None:
 def _measured_job(folder: Path) -> dict[str, Any]:
     job = _job(folder, "dedup.toml")
     annotate.run(job)
-    return dict(dedup.run(job).notes["numbers"])
+    numbers = dict(dedup.run(job).notes["numbers"])
+    return {**numbers, "driver_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024}
 
 
 def _session() -> None:

@@ -1,5 +1,6 @@
-"""Whether the published pairs are whole and are what tokenize committed, with their papers: sidecars, lists, blend."""
+"""Whether the published pairs are whole and are what tokenize committed, with their papers: sidecars, lists, blends."""
 
+import json
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -10,7 +11,7 @@ from pydantic import ValidationError
 from curation import storage
 from curation.commits import Manifest
 from curation.parts import Part
-from curation.shards.blend import Blend
+from curation.shards.blend import Blend, megatron_splits
 from curation.shards.sidecar import PairEntry, PairSidecar, Shards
 from curation.shards.verify import verify_pair
 
@@ -31,12 +32,13 @@ def check_published(root: str, manifest: Manifest) -> tuple[int, list[str]]:
         return 1, [f"{folder}/shards.json: is damaged"]
     problems = [f"{folder}/shards.json: {name} is committed and not listed" for name in bins.keys() - _names(shards)]
     problems += [f"{folder}/shards.json: {name} is listed and not committed" for name in _names(shards) - bins.keys()]
-    problems += _blend_problems(root, folder, _names(shards))
+    blended = any(pair.split == "train" for pair in shards.pairs)  # where all is held out there is nothing to blend
+    problems += _blend_problems(root, folder, _names(shards)) if blended else []
     with ThreadPoolExecutor(THREADS) as pool:
         listed = [(pair, bins.get(pair.name)) for pair in shards.pairs]
         for wrong in pool.map(lambda item: _pair_problems(root, folder, *item), listed):
             problems += wrong
-    return 2 + 3 * len(shards.pairs), problems + list(_token_problems(manifest, bins, shards))
+    return 1 + 2 * blended + 3 * len(shards.pairs), problems + list(_token_problems(manifest, bins, shards))
 
 
 def _names(shards: Shards) -> set[str]:
@@ -55,6 +57,19 @@ def _blend_problems(root: str, folder: str, names: set[str]) -> Iterator[str]:
         for pair in (*blend.train, *blend.valid):
             if pair.name not in names:
                 yield f"{path}: {pair.name} is blended and not in shards.json"
+        yield from _megatron_problems(root, f"{folder}/megatron.json", blend)
+
+
+def _megatron_problems(root: str, path: str, blend: Blend) -> Iterator[str]:
+    try:
+        found = json.loads(storage.read_bytes(storage.join(root, path)))
+    except FileNotFoundError:
+        yield f"{path}: is missing"
+    except ValueError:
+        yield f"{path}: is damaged"
+    else:
+        if found != megatron_splits(blend):
+            yield f"{path}: says another blend than blend.json"
 
 
 def _pair_problems(root: str, folder: str, entry: PairEntry, committed: Part | None) -> list[str]:

@@ -1,4 +1,7 @@
-"""tokenize: the corpus becomes Megatron .bin/.idx pairs, published with shards.json and blend.json."""
+"""tokenize: the corpus becomes Megatron .bin/.idx pairs, published with shards.json, and blend.json over them.
+
+The blend is no part of the stage: weights change no token, so it is put once, at the end of every run.
+"""
 
 import itertools
 import json
@@ -46,7 +49,7 @@ def run(job: Job) -> Manifest:
 
 
 def republish(job: Job) -> None:
-    """Write the papers of committed pairs again: weights and other values of the recipe may have changed since."""
+    """Write the sidecars of committed pairs again: the recipe's digest may have changed since."""
     publish(job, job.manifest("tokenize").commits)
 
 
@@ -56,7 +59,7 @@ def shards_folder(job: Job) -> str:
 
 
 def publish(job: Job, done: Sequence[Commit]) -> None:
-    """Make the committed pairs stand under their names in one folder, with sidecars, shards.json and blend.json."""
+    """Make the committed pairs stand under their names in one folder, with sidecars and shards.json."""
     folder = storage.join(job.root, shards_folder(job))
     sidecars = []
     for part in (part for commit in done for part in commit.parts if part.table in _FILES):
@@ -70,20 +73,15 @@ def publish(job: Job, done: Sequence[Commit]) -> None:
         entries = tuple(sidecar.entry() for sidecar in sidecars)
         shards = Shards(tokenizer=head.tokenizer, dtype=head.dtype, eod=head.eod, pairs=entries)
         storage.replace(storage.join(folder, "shards.json"), _json(shards))
-        publish_blend(job, shards)
 
 
-def publish_blend(job: Job, shards: Shards | None = None) -> blend.Blend | None:
-    """Put blend.json and Megatron's arguments beside the pairs, and return the blend, None if there are no pairs.
-
-    Weights and the length of training change no token, so this is done at the end of every run.
-    """
+def publish_blend(job: Job) -> blend.Blend | None:
+    """Put blend.json and Megatron's arguments beside published pairs; return the blend, None if there are no pairs."""
     folder = storage.join(job.root, shards_folder(job))
-    if shards is None:
-        try:
-            shards = Shards.model_validate_json(storage.read_bytes(storage.join(folder, "shards.json")))
-        except (FileNotFoundError, ValidationError):
-            return None  # no pairs, or a damaged paper, which `curate verify` names
+    try:
+        shards = Shards.model_validate_json(storage.read_bytes(storage.join(folder, "shards.json")))
+    except (FileNotFoundError, ValidationError):
+        return None  # no pairs, or a damaged paper, which `curate verify` names
     if not any(pair.split == "train" for pair in shards.pairs):
         return None  # a corpus so small that all of it is held out: there is nothing to blend
     planned = _blend(job, shards)
@@ -181,13 +179,19 @@ def _tokenize(task: PairTask) -> Mapping[str, Any]:
     return commit.to_json()
 
 
+def _run_alone(job: Job) -> Manifest:
+    manifest = run(job)
+    publish_blend(job)
+    return manifest
+
+
 def _json(model: Any) -> bytes:
     return json.dumps(model.model_dump(mode="json"), indent=1, sort_keys=True).encode() + b"\n"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run this stage as a program."""
-    return run_stage("tokenize_corpus", __doc__ or "", argv, run)
+    return run_stage("tokenize_corpus", __doc__ or "", argv, _run_alone)
 
 
 if __name__ == "__main__":

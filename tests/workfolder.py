@@ -324,6 +324,8 @@ class _Maker:
         head, entries = sidecars[0], tuple(sidecar.entry() for sidecar in sidecars)
         shards = Shards(tokenizer=head.tokenizer, dtype=head.dtype, eod=EOD, pairs=entries)
         plan = blend.plan({"wiki": 0.25, "web": 0.75}, entries, 10_000)
+        arguments = json.dumps(blend.megatron_splits(plan)).encode()
+        storage.replace(storage.join(self.root, folder, "megatron.json"), arguments)
         for name, paper in (("shards", shards), ("blend", plan), *((s.name, s) for s in sidecars)):
             data = json.dumps(paper.model_dump(mode="json")).encode()
             storage.replace(storage.join(self.root, folder, f"{name}.json"), data)

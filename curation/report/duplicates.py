@@ -50,6 +50,7 @@ class Duplicates:
     rows: int
     threshold: float
     removal: str
+    received: int  # documents that dedup judged
     curve: tuple[tuple[float, float], ...]
     pairs: int  # verified near-duplicates
     expected_recall: float | None
@@ -83,6 +84,7 @@ def duplicates(folder: Folder) -> Duplicates | None:
         settings["rows"],
         settings["threshold"],
         settings["removal"],
+        sum(one.received for one in found),
         tuple((at, collision_probability(at, settings["bands"], settings["rows"])) for at in _CURVE),
         len(similarities),
         _expected_recall(similarities, settings["bands"], settings["rows"]),

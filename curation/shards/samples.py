@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from curation.shards.permutation import shuffle
+
 _INT32, _UINT32 = 2**31 - 1, 2**32 - 1
 _SEPARATE_BELOW = 0.80  # Megatron's threshold: a last epoch shorter than this share is shuffled for itself
 
@@ -88,9 +90,9 @@ def _document_index(sequences: int, epochs: int, separate: bool, state: np.rando
     ids = np.arange(sequences, dtype=np.int32 if sequences <= _INT32 else np.int64)
     index = np.tile(ids, epochs)
     edge = sequences * (epochs - 1) if separate else len(index)
-    state.shuffle(index[:edge])
+    shuffle(index[:edge], state)
     if separate:
-        state.shuffle(index[edge:])
+        shuffle(index[edge:], state)
     return index
 
 
@@ -110,7 +112,7 @@ def _sample_index(lengths: Lengths, documents: NDArray[Any], sequence_tokens: in
 
 def _shuffle_index(first: int, total: int, state: np.random.RandomState) -> NDArray[Any]:
     index = np.arange(total, dtype=np.uint32 if total < _UINT32 - 1 else np.int64)
-    state.shuffle(index[:first])
+    shuffle(index[:first], state)
     if first < total:
-        state.shuffle(index[first:])
+        shuffle(index[first:], state)
     return index

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable
 
+from jobs.commands.examples import EXAMPLES
 from jobs.console import Console
 
 Command = Callable[[argparse.Namespace, Console], int]
@@ -12,7 +13,10 @@ def command(
     commands: "argparse._SubParsersAction[argparse.ArgumentParser]", name: str, run: Command, about: str
 ) -> argparse.ArgumentParser:
     """Declare a command, `run` of which returns the exit code."""
-    one = commands.add_parser(name, help=about, description=about[0].upper() + about[1:] + ".")
+    example = f"example:\n  {EXAMPLES[name]}" if name in EXAMPLES else None
+    told = about[0].upper() + about[1:] + "."
+    shape = argparse.RawDescriptionHelpFormatter
+    one = commands.add_parser(name, help=about, description=told, epilog=example, formatter_class=shape)
     one.set_defaults(command=run)
     one.add_argument("--json", action="store_true", help="print results as JSON")
     return one

@@ -169,6 +169,18 @@ def test_shards_json_and_sidecars_must_agree_with_the_commits(work: WorkFolder) 
     assert any("blend.json: web-train-00000 is blended and not in shards.json" in problem for problem in told)
 
 
+def test_megatrons_file_must_say_what_the_blend_says(work: WorkFolder) -> None:
+    path = Path(work.url("shards/0123456789abcdef/megatron.json"))
+    splits = json.loads(path.read_text())
+    path.write_text(json.dumps({**splits, "train": ["0.5", *splits["train"][1:]]}))
+    wrong = "shards/0123456789abcdef/megatron.json"
+    assert problems(verify(work.root)) == [f"{wrong}: says another blend than blend.json"]
+    path.write_bytes(b"{")
+    assert problems(verify(work.root)) == [f"{wrong}: is damaged"]
+    path.unlink()
+    assert problems(verify(work.root)) == [f"{wrong}: is missing"]
+
+
 def test_a_lost_register_is_told_when_the_ledger_needs_it(work: WorkFolder) -> None:
     Path(work.url("registry/00000.parquet")).unlink()
     assert any("ledger, source 0: in" in problem for problem in problems(verify(work.root)))

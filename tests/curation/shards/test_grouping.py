@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from curation.parts import Part
 from curation.shards.grouping import MOST_PAIRS, groups
+from curation.shards.pairs import Group
 
 GIB = 1 << 30
 sizes_lists = st.lists(st.integers(0, 300 << 20), min_size=1, max_size=400)
@@ -37,6 +38,29 @@ def test_three_generations_share_the_allowance_and_leave_earlier_pairs_alone(gen
     assert len(found) <= MOST_PAIRS
     first = groups(sized("web", 0, generations[0]), None)
     assert found[: len(first)] == first
+
+
+@given(st.lists(st.integers(1, 80), min_size=2, max_size=24), st.sampled_from([(), ("web",)]))
+def test_any_number_of_generations_has_16_pairs_of_which_only_the_last_changes(
+    sizes: list[int], shuffled: tuple[str, ...]
+) -> None:
+    generations = [sized("web", number, [256 << 20] * size) for number, size in enumerate(sizes)]
+    before: list[Group] = []
+    for end in range(1, len(generations) + 1):
+        found = groups([part for each in generations[:end] for part in each], None, shuffled)
+        assert [group.ordinal for group in found] == list(range(len(found)))
+        assert len(found) <= MOST_PAIRS
+        kept = before[: MOST_PAIRS - 1]
+        assert found[: len(kept)] == kept
+        before = found
+    if not shuffled:
+        assert [part for group in before for part in group.parts] == [part for each in generations for part, *_ in each]
+
+
+def test_a_size_in_the_recipe_gives_every_generation_pairs_of_its_own() -> None:
+    generations = [part for number in range(30) for part in sized("web", number, [256 << 20])]
+    assert len(groups(generations, GIB)) == 30
+    assert len(groups(generations, None)) == MOST_PAIRS
 
 
 def test_a_small_source_is_one_pair_and_a_large_one_twelve() -> None:
