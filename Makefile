@@ -6,7 +6,7 @@
 #   make gpu-check    training on one or two GPUs of this machine, for whoever has them
 #   make test-core    all tests but the trainer's; needs no torch
 #   make test         the trainer's as well; installs torch
-#   make test-faults  what a killed, starved or damaged run leaves behind; about ten minutes
+#   make test-faults  what a killed, starved or damaged run leaves behind
 #   make chaos        kills the demo fifty times and resumes it; KILLS=6 for a look, CORPUS=small for a quick one
 #   make test-cluster all stages by spark-submit, and on the oldest Spark
 #   make lint         style, types, the Dockerfile

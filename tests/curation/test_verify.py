@@ -79,7 +79,9 @@ def test_damaged_papers_are_problems_and_not_crashes(work: WorkFolder, damage: b
     Path(work.url(manifest.path)).write_bytes(damage)
     Path(work.url(commit.path)).write_bytes(damage)
     found = {check.stage: check for check in verify(work.root).stages}
-    assert found["dedup"].problems == (f"{manifest.path}: the manifest is damaged",)
+    assert found["dedup"].problems == (
+        f"{manifest.path}: the manifest is damaged; remove it and run again, which makes it from its commits",
+    )
     assert found["signals"].problems == (f"{commit.path}: the commit is damaged",)
 
 
