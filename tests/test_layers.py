@@ -75,6 +75,16 @@ def test_every_module_of_the_method_imports_where_spark_and_torch_are_missing():
     assert done.returncode == 0, done.stderr
 
 
+def test_the_method_names_the_engine_in_one_place_alone_where_programs_ask_for_it():
+    naming = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "curation").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("jobs.")
+    }
+    assert naming == {"curation/__init__.py"}
+
+
 def test_no_job_bears_a_name_of_the_standard_library():
     """A script's folder comes first on the path: jobs/queue.py would be what `import queue` finds."""
     assert not {path.stem for path in (ROOT / "jobs").glob("*.py")} & sys.stdlib_module_names
