@@ -349,8 +349,10 @@ def test_the_program_ends_with_the_exit_code_of_its_command(tmp_path: Path) -> N
 
 def test_an_interrupted_program_leaves_no_trace_of_python() -> None:
     wait = "lambda *_: print('up', flush=True) or time.sleep(60)"
+    # A shell without job control starts background programs with SIGINT ignored, and so would this one be.
+    foreground = "import signal, time; signal.signal(signal.SIGINT, signal.default_int_handler)"
     program = (
-        f"import time; from jobs import cli; from jobs.commands import checking; checking.verify = {wait}; cli.entry()"
+        f"{foreground}; from jobs import cli; from jobs.commands import checking; checking.verify = {wait}; cli.entry()"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", program, "verify", "w"],

@@ -35,7 +35,8 @@ def test_an_error_of_the_block_is_not_hidden() -> None:
 
 
 def test_other_threads_are_left_alone() -> None:
+    before = signal.getsignal(signal.SIGINT)
     thread = threading.Thread(target=lambda: interrupts_held_back().__enter__())
     thread.start()
     thread.join()
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is before
